@@ -1,0 +1,39 @@
+#pragma once
+
+// What a sampling method is: a name and a pure function. Every method is one file that defines one `const Method`, and
+// one line in registry.cc.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/philox.h"
+#include "samplenorm/notation.h"
+
+namespace samplenorm {
+
+/// How a method may be combined.
+enum class Mixing {
+  kNever,
+  kReal,     ///< samples real rows; mixes with a virtual method
+  kVirtual,  ///< samples the virtual rows; `part` of its ratio is their number
+};
+
+struct Method {
+  std::string_view name;     ///< "FS"
+  std::string_view title;    ///< "feature sampling"
+  std::string_view summary;  ///< one line for `samplenorm methods`
+  Mixing mixing;
+  bool takes_ratio;
+  bool draws;  ///< uses `stream`, so that `redraw` makes a difference
+  /// The boxes of the method's one group.
+  std::vector<Box> (*boxes)(const Shape& shape, Ratio ratio, Stream& stream);
+};
+
+/// In the order of documentation.
+std::span<const Method* const> registry();
+
+/// Null for an unknown name.
+const Method* find_method(std::string_view name);
+
+}  // namespace samplenorm
