@@ -1,0 +1,9 @@
+#pragma once
+
+// All of the library.
+
+#include "samplenorm/error.h"
+#include "samplenorm/norm.h"
+#include "samplenorm/notation.h"
+#include "samplenorm/sample.h"
+#include "samplenorm/virtual_batch.h"
