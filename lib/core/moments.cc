@@ -5,8 +5,14 @@
 namespace samplenorm {
 
 void merge(Moments& into, const Moments& from) {
-  const double count = into.count + from.count;
   if (from.count == 0) return;
+  if (into.count == 0) {  // whatever stood there, 0/0 as well, says nothing
+    std::ranges::copy(from.mean, into.mean.begin());
+    std::ranges::copy(from.m2, into.m2.begin());
+    into.count = from.count;
+    return;
+  }
+  const double count = into.count + from.count;
   const double share = from.count / count;
   for (size_t c = 0; c < into.mean.size(); ++c) {
     const double delta = from.mean[c] - into.mean[c];

@@ -17,18 +17,33 @@ Stream stream_for(Redraw redraw, const Key& key) {
   return {key.seed, Purpose::kSamplePerEpoch, key.layer, key.epoch, key.chunk};
 }
 
+double weight_of(const Method& method, const Spec& spec) {
+  if (spec.methods.size() == 1) return 1;
+  return method.mixing == Mixing::kVirtual ? spec.beta : 1 - spec.beta;
+}
+
+void check(const Spec& spec, const Shape& shape) {
+  const auto fail = [&](const std::string& expected) {
+    throw Error("cannot sample '" + to_string(spec) + "': expected " + expected + ", got none");
+  };
+  if (shape.rows < 1) fail("real rows behind the " + std::to_string(shape.virtual_rows) + " virtual ones");
+  if (shape.map_points() < 1) fail("points in the map");
+  for (const MethodSpec& part : spec.methods) {
+    const Method& method = *find_method(part.name);
+    const bool needs_virtual_rows = method.mixing == Mixing::kVirtual && weight_of(method, spec) > 0;
+    if (needs_virtual_rows && shape.virtual_rows < 1) fail("virtual rows before the real ones");
+  }
+}
+
 }  // namespace
 
 Sample draw(const Spec& spec, const Shape& shape, const Key& key) {
-  if (shape.rows < 1)
-    throw Error("cannot sample '" + to_string(spec) + "': expected real rows behind the " +
-                std::to_string(shape.virtual_rows) + " virtual ones, got none");
+  check(spec, shape);
   Stream stream = stream_for(spec.redraw, key);
   Sample sample;
   for (const MethodSpec& part : spec.methods) {
     const Method& method = *find_method(part.name);
-    double weight = 1;
-    if (spec.methods.size() > 1) weight = method.mixing == Mixing::kVirtual ? spec.beta : 1 - spec.beta;
+    const double weight = weight_of(method, spec);
     if (weight > 0) sample.groups.push_back({weight, method.boxes(shape, part.ratio, stream)});
   }
   return sample;

@@ -1,8 +1,8 @@
 #pragma once
 
 // The normalizations as libtorch modules. SampledBatchNorm1d/2d/3d stand in for torch::nn::BatchNorm1d/2d/3d: the same
-// options, defaults and state-dict keys, plus a notation (notation.h) and a ReLU and a residual that cost nothing extra.
-// make_norm() gives any normalization by its name, the comparison ones included.
+// options, defaults and state-dict keys, plus a notation (notation.h) and a ReLU and a residual that cost nothing
+// extra. make_norm() gives any normalization by its name, the comparison ones included.
 
 #include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
@@ -27,11 +27,13 @@ struct NormOptions {
   TORCH_ARG(std::string, spec) = "LS-1/64";
   /// Added to the variance.
   TORCH_ARG(double, eps) = 1e-5;
-  /// Weight of the newest statistics in the running ones; unset: their plain average. `decay` in the notation goes before it.
+  /// Weight of the newest statistics in the running ones; unset: their plain average. `decay` in the notation goes
+  /// before it.
   TORCH_ARG(std::optional<double>, momentum) = 0.1;
   /// Whether there are a `weight` and a `bias`.
   TORCH_ARG(bool, affine) = true;
-  /// Whether there are running statistics. Without them evaluation takes the statistics of its whole batch, as BatchNorm does.
+  /// Whether there are running statistics. Without them evaluation takes the statistics of its whole batch, as
+  /// BatchNorm does.
   TORCH_ARG(bool, track_running_stats) = true;
   /// Whether a ReLU follows (behind the residual, if there is one).
   TORCH_ARG(bool, relu) = false;
@@ -66,8 +68,8 @@ class Draws {
   Key key;
 };
 
-/// Gives everything in `model` that draws at random the seed and its number within the model, in the order of registration.
-/// Without it the seed is 0 and layers are numbered as they are constructed in this process.
+/// Gives everything in `model` that draws at random the seed and its number within the model, in the order of
+/// registration. Without it the seed is 0 and layers are numbered as they are constructed in this process.
 void set_seed(torch::nn::Module& model, uint64_t seed);
 /// Begins an epoch: samples are drawn anew (but for redraw=step and redraw=never).
 void set_epoch(torch::nn::Module& model, uint64_t epoch);
@@ -84,8 +86,8 @@ class SampledBatchNormImpl : public Norm, public Draws {
   void reset_running_stats();
   std::shared_ptr<torch::nn::Module> clone(const std::optional<torch::Device>& device = std::nullopt) const override;
 
-  /// The samples that the next training forward takes of an input of these sizes: one for each statistic batch, with rows
-  /// counted from the statistic batch's first.
+  /// The samples that the next training forward takes of an input of these sizes: one for each statistic batch, with
+  /// rows counted from the statistic batch's first.
   std::vector<Sample> sample(torch::IntArrayRef sizes) const;
   const Spec& spec() const { return spec_; }
 
@@ -107,15 +109,15 @@ class SampledBatchNormImpl : public Norm, public Draws {
 };
 TORCH_MODULE(SampledBatchNorm);
 
-#define SAMPLENORM_DECLARE(D)                                                            \
-  class SampledBatchNorm##D##dImpl : public SampledBatchNormImpl {                       \
-   public:                                                                               \
-    using SampledBatchNormImpl::SampledBatchNormImpl;                                    \
-                                                                                         \
-   protected:                                                                            \
-    void check_input_dim(const torch::Tensor& x) const override;                         \
-    std::shared_ptr<SampledBatchNormImpl> fresh() const override;                        \
-  };                                                                                     \
+#define SAMPLENORM_DECLARE(D)                                      \
+  class SampledBatchNorm##D##dImpl : public SampledBatchNormImpl { \
+   public:                                                         \
+    using SampledBatchNormImpl::SampledBatchNormImpl;              \
+                                                                   \
+   protected:                                                      \
+    void check_input_dim(const torch::Tensor& x) const override;   \
+    std::shared_ptr<SampledBatchNormImpl> fresh() const override;  \
+  };                                                               \
   TORCH_MODULE(SampledBatchNorm##D##d)
 /// Inputs (N, C) and (N, C, L).
 SAMPLENORM_DECLARE(1);
@@ -125,7 +127,8 @@ SAMPLENORM_DECLARE(2);
 SAMPLENORM_DECLARE(3);
 #undef SAMPLENORM_DECLARE
 
-/// The normalization that `options.spec()` names, for inputs of any number of dimensions: a sampling method ("BN", "FS-1/64",
+/// The normalization that `options.spec()` names, for inputs of any number of dimensions: a sampling method ("BN",
+/// "FS-1/64",
 /// ...) or one to compare with: "L1BN", "RBN", "GN-32", "LN", "VBN-8", "none". Throws NotationError.
 std::shared_ptr<Norm> make_norm(const NormOptions& options);
 std::shared_ptr<Norm> make_norm(const std::string& notation, int64_t channels, bool relu = false);

@@ -85,7 +85,7 @@ std::string to_string(const Spec& spec);
 std::string paper_name(const Spec& spec);
 
 /// The sample of one layer (of one of its chunks, with stat_batch) for `key`. Throws Error where `shape` has no real
-/// rows.
+/// rows, no points, or none of the virtual rows that VDN samples.
 Sample draw(const Spec& spec, const Shape& shape, const Key& key);
 
 /// Points in the sample over points in the shape: what the layer really got.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Virtual dataset normalization (VDN): a few random inputs that look like the data set go through the network before the real
-// ones, and layers take their statistics from them. See DESIGN, section 1.
+// Virtual dataset normalization (VDN): a few random inputs that look like the data set go through the network before
+// the real ones, and layers take their statistics from them. See DESIGN, section 1.
 
 #include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
@@ -11,8 +11,8 @@
 
 namespace samplenorm {
 
-/// Mean, deviation and power spectrum of a data set per input channel, in one pass and stably. A module, so that torch::save
-/// and torch::load keep it.
+/// Mean, deviation and power spectrum of a data set per input channel, in one pass and stably. A module, so that
+/// torch::save and torch::load keep it.
 class DatasetStatisticsImpl : public torch::nn::Cloneable<DatasetStatisticsImpl> {
  public:
   /// Images have `channels` channels; with `spectrum`, all have one size, and the mean power spectrum is collected too.
@@ -25,18 +25,18 @@ class DatasetStatisticsImpl : public torch::nn::Cloneable<DatasetStatisticsImpl>
 
   torch::Tensor mean() const;  ///< (C)
   torch::Tensor std() const;   ///< (C), of the population
-  /// (H, W, C, C), complex: for each frequency the mean of F F^H over the images less their mean, F being the 2-d Fourier
-  /// transform of an image.
+  /// (H, W, C, C), complex: for each frequency the mean of F F^H over the images less their mean, F being the 2-d
+  /// Fourier transform of an image.
   torch::Tensor spectrum() const;
 
  private:
   int64_t channels_;
   bool with_spectrum_;
-  torch::Tensor count_;    // points per channel
-  torch::Tensor mean_;     // (C)
-  torch::Tensor m2_;       // (C)
-  torch::Tensor images_;   // how many
-  torch::Tensor power_;    // (H, W, C, C, 2), sum over the images
+  torch::Tensor count_;   // points per channel
+  torch::Tensor mean_;    // (C)
+  torch::Tensor m2_;      // (C)
+  torch::Tensor images_;  // how many
+  torch::Tensor power_;   // (H, W, C, C, 2), sum over the images
 };
 TORCH_MODULE(DatasetStatistics);
 
@@ -50,12 +50,13 @@ struct VirtualBatchOptions {
   TORCH_ARG(int64_t, rows);
   /// DatasetStatistics::spectrum(), for field=spectrum; undefined: white noise.
   TORCH_ARG(torch::Tensor, spectrum);
-  /// Real rows normalized together, as in the notation; each such chunk gets virtual rows of its own. 0: the whole batch.
+  /// Real rows normalized together, as in the notation; each such chunk gets virtual rows of its own. 0: the whole
+  /// batch.
   TORCH_ARG(int64_t, stat_batch) = 0;
 };
 
-/// Puts virtual rows before the batch at a network's input and takes them off its output. In evaluation it does nothing.
-/// The rows are drawn by (seed, step): key.step counts training batches.
+/// Puts virtual rows before the batch at a network's input and takes them off its output. In evaluation it does
+/// nothing. The rows are drawn by (seed, step): key.step counts training batches.
 class VirtualBatchImpl : public torch::nn::Module, public Draws {
  public:
   VirtualBatchImpl(torch::Tensor mean, torch::Tensor std, int64_t rows)

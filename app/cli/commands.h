@@ -1,0 +1,16 @@
+#pragma once
+
+// Every subcommand in its own file: it declares its options and leaves a callback that does the work.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace samplenorm::cli {
+
+/// `command`: the whole command line, for the records.
+void add_demo(CLI::App& program, const std::string& command);
+void add_methods(CLI::App& program);
+/// `bench` is the parent of the benchmarks.
+void add_bench_layer(CLI::App& bench, const std::string& command);
+
+}  // namespace samplenorm::cli

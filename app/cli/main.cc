@@ -1,0 +1,66 @@
+// samplenorm, the program. Exit status 0: done; 1: it failed, with one sentence on stderr; 2: wrong use.
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "cli/allocator.h"
+#include "cli/commands.h"
+#include "samplenorm/error.h"
+
+namespace samplenorm::cli {
+namespace {
+
+std::string join(int count, char** words) {
+  std::string line;
+  for (int i = 0; i < count; ++i) line += (i == 0 ? "" : " ") + std::string(words[i]);
+  return line;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program("Batch normalization from a few percent of the data.", "samplenorm");
+  program.set_version_flag("--version", "samplenorm " SAMPLENORM_VERSION " (libtorch " TORCH_VERSION ")");
+  program.require_subcommand(1);
+  program.footer("Example:\n  samplenorm demo --norm BN,LS-1/64");
+  const std::string command = join(argc, argv);
+  add_demo(program, command);
+  CLI::App* bench = program.add_subcommand("bench", "Time the normalizations against their rivals");
+  bench->require_subcommand(1);
+  bench->footer("Example:\n  samplenorm bench layer --quick");
+  add_bench_layer(*bench, command);
+  add_methods(program);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : 2;
+  }
+  if (std::fflush(stdout) != 0) throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  return 0;
+}
+
+int fail(const char* reason) {
+  fmt::print(stderr, "samplenorm: {}\n", reason);
+  return 1;
+}
+
+}  // namespace
+}  // namespace samplenorm::cli
+
+int main(int argc, char** argv) {
+  using samplenorm::cli::fail;
+  samplenorm::cli::keep_pages();
+  try {
+    return samplenorm::cli::run(argc, argv);
+  } catch (const c10::Error& error) {
+    return fail(error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::exception& error) {
+    return fail(error.what());
+  }
+}

@@ -1,0 +1,18 @@
+# `cmake --install` gives a prefix in which find_package(samplenorm) works.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/samplenorm)
+
+install(TARGETS samplenorm EXPORT samplenorm_targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/samplenorm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT samplenorm_targets NAMESPACE samplenorm:: DESTINATION ${package_folder})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/samplenormConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/samplenormConfig.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/samplenormConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/samplenormConfig.cmake ${PROJECT_BINARY_DIR}/samplenormConfigVersion.cmake
+        DESTINATION ${package_folder})
+if(SAMPLENORM_APP)
+  install(TARGETS samplenorm_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()

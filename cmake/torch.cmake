@@ -1,0 +1,14 @@
+# libtorch comes with the Python package torch. ./run puts it into .venv; any other place is named by CMAKE_PREFIX_PATH.
+
+if(NOT Torch_DIR AND NOT CMAKE_PREFIX_PATH)
+  file(GLOB torch_places ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch/share/cmake/Torch)
+  if(torch_places)
+    list(GET torch_places 0 Torch_DIR)
+  endif()
+endif()
+find_package(Torch REQUIRED)
+
+# A target of our own, since Torch's include directories are not marked as a system's and would flood us with warnings.
+add_library(samplenorm_torch INTERFACE)
+target_include_directories(samplenorm_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+target_link_libraries(samplenorm_torch INTERFACE ${TORCH_LIBRARIES})

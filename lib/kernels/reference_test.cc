@@ -1,0 +1,149 @@
+// Each plain kernel by itself, in all types and both memory formats, against its formula over (n, c, d, h, w). Data are
+// chosen so that the arithmetic is exact: results must be equal, rounded to the type once.
+
+#include "kernels/reference.h"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/testing.h"
+
+namespace samplenorm::reference {
+namespace {
+
+template <class T>
+class ReferenceTest : public ::testing::Test {
+ public:
+  using C = Compute<T>;
+  std::mt19937_64 random{1};
+
+  Tensor<T> tensor(const Sizes& sizes, Format format) { return filled<T>(sizes, format, coarse, random); }
+  std::vector<C> channels(const Sizes& sizes) { return per_channel<C>(sizes, coarser, random); }
+};
+
+using Types = ::testing::Types<float, double, BFloat16, Float16>;
+TYPED_TEST_SUITE(ReferenceTest, Types);
+
+bool bit_of(const std::vector<uint8_t>& mask, const Layout& layout, int64_t row, size_t element) {
+  const size_t in_row = element - static_cast<size_t>(row * layout.row_elements());
+  return mask.at(static_cast<size_t>(row * mask_row_bytes(layout)) + in_row / 8) >> in_row % 8 & 1;
+}
+
+int64_t bits_set(const std::vector<uint8_t>& mask) {
+  int64_t count = 0;
+  for (const uint8_t byte : mask) count += std::popcount(byte);
+  return count;
+}
+
+TYPED_TEST(ReferenceTest, MomentsAreThoseOfThePointsInTheGroupsBoxes) {
+  for_each_case([&](const Sizes& sizes, Format format) {
+    const auto x = filled<TypeParam>(sizes, format, normal, this->random);
+    for (const Group& group : groups_in(sizes)) {
+      std::vector<double> mean(static_cast<size_t>(sizes.c), 9), m2(static_cast<size_t>(sizes.c), 9);
+      Moments out{9, mean, m2};
+      moments(x.layout(), x.data.data(), group, out);
+      for (int64_t c = 0; c < sizes.c; ++c) {
+        std::vector<long double> values;
+        for_each_index(sizes, [&](int64_t n, int64_t channel, int64_t d, int64_t h, int64_t w) {
+          if (channel == c && times_in(group, n, d, h, w) > 0) values.push_back(x.at(n, c, d, h, w));
+        });
+        long double sum = 0, squares = 0;
+        for (const long double value : values) sum += value;
+        const long double center = sum / static_cast<long double>(values.size());
+        for (const long double value : values) squares += (value - center) * (value - center);
+        ASSERT_EQ(out.count, static_cast<double>(values.size()));
+        EXPECT_NEAR(out.mean[static_cast<size_t>(c)], static_cast<double>(center), 1e-14);
+        EXPECT_NEAR(out.m2[static_cast<size_t>(c)], static_cast<double>(squares), 1e-12);
+      }
+    }
+  });
+}
+
+TYPED_TEST(ReferenceTest, ApplyScalesShiftsAddsTheResidualAndCutsOff) {
+  for_each_case([&](const Sizes& sizes, Format format) {
+    const auto x = this->tensor(sizes, format), residual = this->tensor(sizes, format);
+    const auto scale = this->channels(sizes), shift = this->channels(sizes);
+    for (const bool with_residual : {false, true})
+      for (const bool relu : {false, true}) {
+        auto y = this->tensor(sizes, format);
+        apply<TypeParam>(x.layout(), {x.data.data(), with_residual ? residual.data.data() : nullptr, scale.data(),
+                                      shift.data(), relu, y.begin()});
+        for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
+          double expected = x.at(n, c, d, h, w) * scale[static_cast<size_t>(c)] + shift[static_cast<size_t>(c)];
+          if (with_residual) expected += residual.at(n, c, d, h, w);
+          if (relu && expected < 0) expected = 0;
+          ASSERT_EQ(y.at(n, c, d, h, w), stored<TypeParam>(expected));
+        });
+      }
+  });
+}
+
+TYPED_TEST(ReferenceTest, ApplySetsTheMaskBitsOfPositiveResultsAlone) {
+  for_each_case([&](const Sizes& sizes, Format format) {
+    const auto x = this->tensor(sizes, format), residual = this->tensor(sizes, format);
+    const auto scale = this->channels(sizes), shift = this->channels(sizes);
+    auto y = this->tensor(sizes, format);
+    std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())), 0xFF);
+    apply<TypeParam>(x.layout(), {x.data.data(), residual.data.data(), scale.data(), shift.data(), true, y.begin(),
+                                  mask.data()});
+    int64_t positive = 0;
+    for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
+      const size_t i = x.index(n, c, d, h, w);
+      ASSERT_EQ(bit_of(mask, x.layout(), n, i), y.value(i) > 0);
+      positive += y.value(i) > 0;
+    });
+    EXPECT_EQ(bits_set(mask), positive) << "bits are set behind the end of a row";
+  });
+}
+
+TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndAddsToBothSums) {
+  enum Relu { kNone, kFromX, kFromMask };
+  for_each_case([&](const Sizes& sizes, Format format) {
+    const auto x = this->tensor(sizes, format), dy = this->tensor(sizes, format);
+    const auto mean = this->channels(sizes), rstd = this->channels(sizes);
+    const auto scale = this->channels(sizes), shift = this->channels(sizes);
+    std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())));
+    for (uint8_t& byte : mask) byte = static_cast<uint8_t>(this->random());
+    for (const Relu relu : {kNone, kFromX, kFromMask}) {
+      auto dx = this->tensor(sizes, format), dresidual = this->tensor(sizes, format);
+      std::vector<double> sum(static_cast<size_t>(sizes.c), 1e9), sum_xhat(static_cast<size_t>(sizes.c), -1e9);
+      std::vector<double> expected_sum = sum, expected_sum_xhat = sum_xhat;
+      backward<TypeParam>(x.layout(), {dy.data.data(), x.data.data(), mean.data(), rstd.data(), scale.data(),
+                                       shift.data(), relu == kFromX, relu == kFromMask ? mask.data() : nullptr,
+                                       dx.begin(), dresidual.begin(), sum, sum_xhat});
+      for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
+        const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
+        bool passes = true;
+        if (relu == kFromX) passes = x.value(i) * scale[at] + shift[at] > 0;
+        if (relu == kFromMask) passes = bit_of(mask, x.layout(), n, i);
+        const double gradient = passes ? dy.value(i) : 0;
+        ASSERT_EQ(dx.value(i), stored<TypeParam>(gradient * scale[at]));
+        ASSERT_EQ(dresidual.value(i), gradient);
+        expected_sum[at] += gradient;
+        expected_sum_xhat[at] += gradient * (x.value(i) - mean[at]) * rstd[at];
+      });
+      EXPECT_EQ(sum, expected_sum);
+      EXPECT_EQ(sum_xhat, expected_sum_xhat);
+    }
+  });
+}
+
+TYPED_TEST(ReferenceTest, CorrectSubtractsALineInXOnTheGroupsPointsAlone) {
+  for_each_case([&](const Sizes& sizes, Format format) {
+    const auto x = this->tensor(sizes, format), before = this->tensor(sizes, format);
+    const auto mean = this->channels(sizes), offset = this->channels(sizes), slope = this->channels(sizes);
+    for (const Group& group : groups_in(sizes)) {
+      auto dx = before;
+      correct<TypeParam>(x.layout(), group, {x.data.data(), mean.data(), offset.data(), slope.data(), dx.begin()});
+      for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
+        const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
+        double expected = before.value(i);
+        if (times_in(group, n, d, h, w) > 0) expected -= offset[at] + slope[at] * (x.value(i) - mean[at]);
+        ASSERT_EQ(dx.value(i), stored<TypeParam>(expected));
+      });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace samplenorm::reference

@@ -1,0 +1,73 @@
+#pragma once
+
+// What the implementations of the operators for the CPU, for other devices and for meta tensors have in common. Each of
+// them defines forward and backward with these signatures, which are those of the registered operators.
+
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+
+#include "nn/operators.h"
+#include "nn/plan.h"
+
+namespace samplenorm {
+
+struct ForwardArguments {
+  const at::Tensor& x;
+  const OptionalTensor& weight;
+  const OptionalTensor& bias;
+  const OptionalTensor& residual;
+  bool relu;
+
+  /// Whether backward needs ReLU's mask from forward.
+  bool needs_mask() const { return relu && residual.has_value() && residual->defined(); }
+};
+
+/// Throws c10::Error for dimensions, types and sizes that do not fit together.
+void check_forward(const ForwardArguments& arguments);
+void check_backward(const at::Tensor& dy, const at::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
+                    const OptionalTensor& mask);
+
+/// float32, or float64 for float64 activations.
+at::ScalarType statistics_type(const at::Tensor& x);
+
+/// y and the mask, not yet filled, and statistics of the right sizes that are zero.
+Normalized allocate_outputs(const ForwardArguments& arguments, const Plan& plan);
+
+/// y = scale * x + shift with scale = weight * rstd and shift = bias - mean * scale, each (chunks, C) and contiguous.
+struct Affine {
+  at::Tensor scale;
+  at::Tensor shift;
+};
+Affine affine(const OptionalTensor& weight, const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd);
+
+/// Undefined for a missing or undefined tensor.
+inline at::Tensor value_or_undefined(const OptionalTensor& tensor) { return tensor.value_or(at::Tensor()); }
+
+#define SAMPLENORM_FORWARD(name)                                                                                 \
+  Normalized::Tuple name(const at::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,          \
+                         const OptionalTensor& residual, std::string_view spec, at::IntArrayRef key, double eps, \
+                         bool relu)
+#define SAMPLENORM_BACKWARD(name)                                                                        \
+  Gradients::Tuple name(const at::Tensor& dy, const at::Tensor& x, const OptionalTensor& weight,         \
+                        const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,      \
+                        const at::Tensor& group_mean, const OptionalTensor& mask, std::string_view spec, \
+                        at::IntArrayRef key, bool relu)
+
+namespace cpu {
+SAMPLENORM_FORWARD(forward);
+SAMPLENORM_BACKWARD(backward);
+}  // namespace cpu
+
+namespace aten {
+SAMPLENORM_FORWARD(forward);
+SAMPLENORM_BACKWARD(backward);
+
+/// forward's y without residual and ReLU, as a differentiable function of x, weight and bias.
+at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Plan& plan,
+                     double eps);
+/// The mask as a tensor like x of zeros and ones.
+at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& like);
+}  // namespace aten
+
+}  // namespace samplenorm

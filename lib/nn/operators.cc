@@ -1,0 +1,77 @@
+#include "nn/operators.h"
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include "nn/implementation.h"
+#include "nn/tensor_layout.h"
+
+namespace samplenorm {
+namespace meta {
+
+SAMPLENORM_FORWARD(forward) {
+  (void)eps;
+  const ForwardArguments arguments{x, weight, bias, residual, relu};
+  check_forward(arguments);
+  return allocate_outputs(arguments, make_plan(x.sizes(), spec, key)).tuple();
+}
+
+SAMPLENORM_BACKWARD(backward) {
+  (void)rstd, (void)group_mean, (void)spec, (void)key, (void)relu;
+  check_backward(dy, x, weight, bias, mask);
+  const auto per_channel = [&] { return at::empty({x.size(1)}, mean.options()); };
+  const at::Tensor residual = mask && mask->defined() ? empty_dense_like(x) : at::empty({0}, x.options());
+  return {empty_dense_like(x), per_channel(), per_channel(), residual};
+}
+
+}  // namespace meta
+
+Normalized sampled_batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                              const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
+                              bool relu) {
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("samplenorm::sampled_batch_norm", "")
+                             .typed<decltype(cpu::forward)>();
+  auto [y, mean, rstd, unbiased_var, group_mean, mask] = op.call(x, weight, bias, residual, spec, key, eps, relu);
+  return {y, mean, rstd, unbiased_var, group_mean, mask};
+}
+
+Gradients sampled_batch_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                                      const at::Tensor& bias, const Normalized& saved, const std::string& spec,
+                                      at::IntArrayRef key, bool relu) {
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("samplenorm::sampled_batch_norm_backward", "")
+                             .typed<decltype(cpu::backward)>();
+  // A mask of one dimension is the empty one of a layer that needs none.
+  const OptionalTensor mask = saved.mask.dim() == 2 ? OptionalTensor(saved.mask) : std::nullopt;
+  auto [dx, dweight, dbias, dresidual] =
+      op.call(dy, x, weight, bias, saved.mean, saved.rstd, saved.group_mean, mask, spec, key, relu);
+  return {dx, dweight, dbias, dresidual};
+}
+
+TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
+  library.def(
+      "sampled_batch_norm(Tensor x, Tensor? weight, Tensor? bias, Tensor? residual, str spec, int[] key, float eps, "
+      "bool relu) -> (Tensor y, Tensor mean, Tensor rstd, Tensor unbiased_var, Tensor group_mean, Tensor mask)");
+  library.def(
+      "sampled_batch_norm_backward(Tensor dy, Tensor x, Tensor? weight, Tensor? bias, Tensor mean, Tensor rstd, "
+      "Tensor group_mean, Tensor? mask, str spec, int[] key, bool relu) -> "
+      "(Tensor dx, Tensor dweight, Tensor dbias, Tensor dresidual)");
+}
+
+TORCH_LIBRARY_IMPL(samplenorm, CPU, library) {
+  library.impl("sampled_batch_norm", cpu::forward);
+  library.impl("sampled_batch_norm_backward", cpu::backward);
+}
+
+TORCH_LIBRARY_IMPL(samplenorm, CompositeExplicitAutograd, library) {
+  library.impl("sampled_batch_norm", aten::forward);
+  library.impl("sampled_batch_norm_backward", aten::backward);
+}
+
+TORCH_LIBRARY_IMPL(samplenorm, Meta, library) {
+  library.impl("sampled_batch_norm", meta::forward);
+  library.impl("sampled_batch_norm_backward", meta::backward);
+}
+
+}  // namespace samplenorm

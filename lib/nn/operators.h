@@ -1,0 +1,56 @@
+#pragma once
+
+// The operators that samplenorm registers with PyTorch's dispatcher, and their C++ doors. All are pure functions but
+// update_running_statistics_. They run on the CPU by the kernels, on other devices by ATen calls (aten.cc), on meta
+// tensors by their shapes; sampled_batch_norm is differentiable, twice too.
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace samplenorm {
+
+using OptionalTensor = std::optional<at::Tensor>;
+
+/// Statistics have one line for each chunk (plan.h), in float32, or float64 for a float64 input.
+struct Normalized {
+  at::Tensor y;
+  at::Tensor mean;          ///< (chunks, C)
+  at::Tensor rstd;          ///< (chunks, C), 1 / sqrt(var + eps)
+  at::Tensor unbiased_var;  ///< (chunks, C), for running statistics
+  at::Tensor group_mean;    ///< (chunks, groups, C)
+  at::Tensor mask;  ///< (N, bytes), ReLU's mask where it cannot be found again from x: with a residual; else empty
+
+  using Tuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+  Tuple tuple() const { return {y, mean, rstd, unbiased_var, group_mean, mask}; }
+};
+
+/// Normalizes x by the statistics of the sample that (spec, key) draw from it, adds the residual, applies ReLU.
+Normalized sampled_batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                              const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
+                              bool relu);
+
+struct Gradients {
+  at::Tensor x;
+  at::Tensor weight;    ///< (C), whether or not there is a weight
+  at::Tensor bias;      ///< (C)
+  at::Tensor residual;  ///< like x where a mask is given, else empty (the residual's gradient is dy then)
+
+  using Tuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+  Tuple tuple() const { return {x, weight, bias, residual}; }
+};
+
+/// `saved` is what sampled_batch_norm returned for the same arguments; its y is not used.
+Gradients sampled_batch_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                                      const at::Tensor& bias, const Normalized& saved, const std::string& spec,
+                                      at::IntArrayRef key, bool relu);
+
+/// Counts the batch and moves the running statistics towards the mean over the chunks of (mean, var), by `momentum`, or
+/// by 1 / num_batches_tracked without it. With `first_is_batch` the first batch replaces them.
+void update_running_statistics_(at::Tensor& running_mean, at::Tensor& running_var, at::Tensor& num_batches_tracked,
+                                const at::Tensor& mean, const at::Tensor& var, std::optional<double> momentum,
+                                bool first_is_batch);
+
+}  // namespace samplenorm

@@ -1,0 +1,33 @@
+#pragma once
+
+// What one call has to do, found from sizes alone: the chunks of rows that are normalized together, and the sample of
+// each.
+
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+#include <vector>
+
+#include "samplenorm/notation.h"
+
+namespace samplenorm {
+
+struct Chunk {
+  int64_t first_row = 0;
+  Shape shape;
+  Sample sample;  ///< rows count from first_row
+};
+
+struct Plan {
+  std::vector<Chunk> chunks;  ///< one without a sample for an empty tensor
+  int64_t groups = 1;         ///< in the sample of every chunk
+
+  int64_t chunk_count() const { return static_cast<int64_t>(chunks.size()); }
+};
+
+/// `key` is {seed, layer, epoch, step}, as the operators take it. Checks that there is something to sample, and more
+/// than one value of it per channel.
+Plan make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key);
+Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key);
+
+}  // namespace samplenorm

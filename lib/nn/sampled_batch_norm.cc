@@ -1,0 +1,142 @@
+#include <torch/torch.h>
+
+#include <atomic>
+
+#include "nn/finish.h"
+#include "nn/operators.h"
+#include "nn/plan.h"
+#include "samplenorm/norm.h"
+
+namespace samplenorm {
+namespace {
+
+uint64_t next_layer_number() {
+  static std::atomic<uint64_t> next{0};
+  return next++;
+}
+
+}  // namespace
+
+void Norm::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << name() << "(" << options.num_features() << ", spec=" << options.spec()
+         << ", eps=" << options.eps() << ", momentum=";
+  if (options.momentum()) {
+    stream << *options.momentum();
+  } else {
+    stream << "None";
+  }
+  stream << ", affine=" << options.affine() << ", track_running_stats=" << options.track_running_stats()
+         << ", relu=" << options.relu() << ")";
+}
+
+SampledBatchNormImpl::SampledBatchNormImpl(const NormOptions& options_)
+    : Norm(options_), spec_(parse(options_.spec())) {
+  key.layer = next_layer_number();
+  const auto parameter = [&](const char* name) {
+    return register_parameter(name, options.affine() ? torch::empty({options.num_features()}) : torch::Tensor(),
+                              options.affine());
+  };
+  weight = parameter("weight");
+  bias = parameter("bias");
+  const bool tracks = options.track_running_stats();
+  running_mean = register_buffer("running_mean", tracks ? torch::zeros({options.num_features()}) : torch::Tensor());
+  running_var = register_buffer("running_var", tracks ? torch::ones({options.num_features()}) : torch::Tensor());
+  num_batches_tracked =
+      register_buffer("num_batches_tracked", tracks ? torch::tensor(0, torch::kLong) : torch::Tensor());
+  SampledBatchNormImpl::reset();
+}
+
+void SampledBatchNormImpl::reset() {
+  reset_running_stats();
+  if (!options.affine()) return;
+  torch::nn::init::ones_(weight);
+  torch::nn::init::zeros_(bias);
+}
+
+void SampledBatchNormImpl::reset_running_stats() {
+  if (!options.track_running_stats()) return;
+  running_mean.zero_();
+  running_var.fill_(1);
+  num_batches_tracked.zero_();
+}
+
+void SampledBatchNormImpl::check_input_dim(const torch::Tensor& x) const {
+  TORCH_CHECK(x.dim() >= 2 && x.dim() <= 5, "expected 2D to 5D input (got ", x.dim(), "D input)");
+}
+
+torch::Tensor SampledBatchNormImpl::forward(const torch::Tensor& x, const torch::Tensor& residual) {
+  check_input_dim(x);
+  TORCH_CHECK(x.size(1) == options.num_features(), name(), ": expected ", options.num_features(),
+              " channels, got input size ", x.sizes());
+  if (!is_training()) return evaluate(x, residual);
+
+  const std::array<int64_t, 4> draw_key = {static_cast<int64_t>(key.seed), static_cast<int64_t>(key.layer),
+                                           static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)};
+  const Normalized out =
+      sampled_batch_norm(x, weight, bias, residual, options.spec(), draw_key, options.eps(), options.relu());
+  ++key.step;
+  if (options.track_running_stats()) {
+    torch::NoGradGuard no_grad;
+    if (x.numel() > 0) {
+      update_running_statistics_(running_mean, running_var, num_batches_tracked, out.mean, out.unbiased_var,
+                                 spec_.decay ? spec_.decay : options.momentum(), spec_.first == First::kBatch);
+    } else {
+      num_batches_tracked.add_(1);
+    }
+  }
+  return out.y;
+}
+
+torch::Tensor SampledBatchNormImpl::evaluate(const torch::Tensor& x, const torch::Tensor& residual) const {
+  const bool by_batch = !running_mean.defined();
+  return finish(torch::batch_norm(x, weight, bias, running_mean, running_var, by_batch, 0, options.eps(),
+                                  torch::globalContext().userEnabledCuDNN()),
+                residual, options.relu());
+}
+
+std::vector<Sample> SampledBatchNormImpl::sample(torch::IntArrayRef sizes) const {
+  std::vector<Sample> samples;
+  for (Chunk& chunk : make_plan(sizes, spec_, key).chunks) samples.push_back(std::move(chunk.sample));
+  return samples;
+}
+
+std::shared_ptr<torch::nn::Module> SampledBatchNormImpl::clone(const std::optional<torch::Device>& device) const {
+  torch::NoGradGuard no_grad;
+  std::shared_ptr<SampledBatchNormImpl> copy = fresh();
+  copy->key = key;
+  const auto copy_all = [&](const auto& from, const auto& to) {
+    for (const auto& item : from) {
+      if (!item.value().defined()) continue;
+      const torch::Tensor value = item.value().clone();
+      to[item.key()].set_data(device ? value.to(*device) : value);
+    }
+  };
+  copy_all(named_parameters(), copy->named_parameters());
+  copy_all(named_buffers(), copy->named_buffers());
+  for (const auto& item : named_parameters())
+    copy->named_parameters()[item.key()].set_requires_grad(item.value().requires_grad());
+  copy->train(is_training());
+  return copy;
+}
+
+void SampledBatchNormImpl::clone_(torch::nn::Module& other, const std::optional<torch::Device>& device) {
+  *this = *std::dynamic_pointer_cast<SampledBatchNormImpl>(other.clone(device));
+}
+
+std::shared_ptr<SampledBatchNormImpl> SampledBatchNormImpl::fresh() const {
+  return std::make_shared<SampledBatchNormImpl>(options);
+}
+
+#define DEFINE(D, accepted, words)                                                  \
+  void SampledBatchNorm##D##dImpl::check_input_dim(const torch::Tensor& x) const {  \
+    TORCH_CHECK(accepted, "expected " words " input (got ", x.dim(), "D input)");   \
+  }                                                                                 \
+  std::shared_ptr<SampledBatchNormImpl> SampledBatchNorm##D##dImpl::fresh() const { \
+    return std::make_shared<SampledBatchNorm##D##dImpl>(options);                   \
+  }
+DEFINE(1, x.dim() == 2 || x.dim() == 3, "2D or 3D")
+DEFINE(2, x.dim() == 4, "4D")
+DEFINE(3, x.dim() == 5, "5D")
+#undef DEFINE
+
+}  // namespace samplenorm

@@ -1,0 +1,106 @@
+#include "samplenorm/virtual_batch.h"
+
+#include <torch/torch.h>
+
+#include "core/philox.h"
+
+namespace samplenorm {
+namespace {
+
+/// The Hermitian square root of each matrix. It is unique, so that opposite frequencies get conjugate roots and fields
+/// are real.
+torch::Tensor square_root(const torch::Tensor& spectrum) {
+  const auto [values, vectors] = torch::linalg_eigh(spectrum, "L");
+  const torch::Tensor roots = values.clamp_min(0).sqrt().to(spectrum.scalar_type());
+  return torch::matmul(vectors * roots.unsqueeze(-2), vectors.conj().transpose(-1, -2));
+}
+
+torch::Tensor white_noise(at::IntArrayRef sizes, Stream stream) {
+  torch::Tensor noise = torch::empty(sizes, torch::kDouble);
+  double* values = noise.data_ptr<double>();
+  for (int64_t i = 0; i < noise.numel(); ++i) values[i] = stream.normal();
+  return noise;
+}
+
+torch::Tensor double_buffer(const torch::Tensor& values) {
+  return values.detach().to(torch::kCPU, torch::kDouble).clone();
+}
+
+}  // namespace
+
+VirtualBatchImpl::VirtualBatchImpl(const VirtualBatchOptions& options)
+    : rows_(options.rows()), stat_batch_(options.stat_batch()) {
+  TORCH_CHECK(options.mean().dim() == 1 && options.mean().sizes() == options.std().sizes(),
+              "VirtualBatch: expected a mean and a std of size [channels], got ", options.mean().sizes(), " and ",
+              options.std().sizes());
+  TORCH_CHECK(rows_ >= 1, "VirtualBatch: expected at least 1 row, got ", rows_);
+  mean_ = double_buffer(options.mean());
+  std_ = double_buffer(options.std());
+  if (options.spectrum().defined()) {
+    const int64_t channels = mean_.size(0);
+    const torch::Tensor& spectrum = options.spectrum();
+    TORCH_CHECK(spectrum.dim() == 4 && spectrum.size(2) == channels && spectrum.size(3) == channels,
+                "VirtualBatch: expected a spectrum of size [H, W, ", channels, ", ", channels, "], got ",
+                spectrum.sizes());
+    color_ = square_root(spectrum.to(torch::kCPU, torch::kComplexDouble));
+  }
+}
+
+VirtualBatchImpl::VirtualBatchImpl(torch::Tensor reference_rows, int64_t stat_batch)
+    : rows_(reference_rows.size(0)),
+      stat_batch_(stat_batch),
+      reference_(register_buffer("rows", std::move(reference_rows))) {}
+
+torch::Tensor VirtualBatchImpl::virtual_rows(const torch::Tensor& batch, uint64_t chunk) const {
+  if (reference_.defined()) return reference_.to(batch.options());
+  TORCH_CHECK(batch.dim() >= 2 && batch.size(1) == mean_.size(0), "VirtualBatch: expected inputs of ", mean_.size(0),
+              " channels, got ", batch.sizes());
+  std::vector<int64_t> sizes = batch.sizes().vec();
+  sizes[0] = rows_;
+  const torch::Tensor noise = white_noise(sizes, {key.seed, Purpose::kVirtualRows, 0, key.step, chunk});
+  std::vector<int64_t> channel(sizes.size(), 1);
+  channel[1] = -1;
+  torch::Tensor rows;
+  if (color_.defined()) {
+    TORCH_CHECK(batch.dim() == 4 && batch.size(2) == color_.size(0) && batch.size(3) == color_.size(1),
+                "VirtualBatch: expected inputs of the spectrum's size ", color_.size(0), " x ", color_.size(1),
+                ", got ", batch.sizes());
+    // fft2 of white noise has H W of power at each frequency; the spectrum counts that in.
+    const double points = static_cast<double>(color_.size(0) * color_.size(1));
+    const torch::Tensor waves = torch::fft::fft2(noise).permute({2, 3, 1, 0}) / std::sqrt(points);
+    rows = torch::real(torch::fft::ifft2(torch::matmul(color_, waves).permute({3, 2, 0, 1}))) + mean_.view(channel);
+  } else {
+    rows = noise * std_.view(channel) + mean_.view(channel);
+  }
+  return rows.to(batch.options());
+}
+
+torch::Tensor VirtualBatchImpl::put_before(const torch::Tensor& batch) {
+  if (!is_training()) return batch;
+  const int64_t rows = batch.size(0);
+  const int64_t chunk_rows = stat_batch_ == 0 ? rows : stat_batch_;
+  std::vector<torch::Tensor> parts;
+  for (int64_t first = 0; first < rows; first += chunk_rows) {
+    parts.push_back(virtual_rows(batch, static_cast<uint64_t>(first / chunk_rows)));
+    parts.push_back(batch.narrow(0, first, std::min(chunk_rows, rows - first)));
+  }
+  ++key.step;
+  return rows == 0 ? batch : torch::cat(parts).contiguous(batch.suggest_memory_format());
+}
+
+torch::Tensor VirtualBatchImpl::take_off(const torch::Tensor& output) const {
+  if (!is_training()) return output;
+  const int64_t rows = output.size(0);
+  const int64_t chunk_rows = stat_batch_ == 0 ? rows : rows_ + stat_batch_;
+  std::vector<torch::Tensor> parts;
+  for (int64_t first = 0; first < rows; first += chunk_rows) {
+    const int64_t last = std::min(first + chunk_rows, rows);
+    TORCH_CHECK(last - first > rows_, "VirtualBatch: expected real rows behind the ", rows_,
+                " virtual ones, got an output of size ", output.sizes());
+    parts.push_back(output.narrow(0, first + rows_, last - first - rows_));
+  }
+  if (parts.empty()) return output;
+  return parts.size() == 1 ? parts[0] : torch::cat(parts);
+}
+
+}  // namespace samplenorm
