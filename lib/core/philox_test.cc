@@ -89,7 +89,7 @@ TEST(Stream, BelowOneIsZero) {
 }
 
 TEST(Stream, NormalHasTheMomentsOfANormalDistribution) {
-  constexpr int kCount = 1'000'000;
+  constexpr int kCount = 4'000'000;
   Stream stream = any_stream();
   double sum = 0, squares = 0, cubes = 0, fourths = 0, products = 0, products_of_squares = 0, last = 0;
   for (int i = 0; i < kCount; ++i) {

@@ -3,8 +3,7 @@
 
 #include "kernels/reference.h"
 
-#include <cmath>
-#include <limits>
+#include <bit>
 
 #include "kernels/testing.h"
 
@@ -84,8 +83,8 @@ TYPED_TEST(ReferenceTest, ApplySetsTheMaskBitsOfPositiveResultsAlone) {
     const auto scale = this->channels(sizes), shift = this->channels(sizes);
     auto y = this->tensor(sizes, format);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())), 0xFF);
-    apply<TypeParam>(x.layout(), {x.data.data(), residual.data.data(), scale.data(), shift.data(), true, y.begin(),
-                                  mask.data()});
+    apply<TypeParam>(x.layout(),
+                     {x.data.data(), residual.data.data(), scale.data(), shift.data(), true, y.begin(), mask.data()});
     int64_t positive = 0;
     for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
       const size_t i = x.index(n, c, d, h, w);

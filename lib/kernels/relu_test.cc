@@ -1,5 +1,6 @@
 // ReLU in the plain kernels: at zero, at NaN, and the same to the last bit in forward and backward.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,7 +29,8 @@ class ReluTest : public ::testing::Test {
     const std::vector<C> scales(channels, scale), shifts(channels, shift), means(channels, C{0}), rstds(channels, C{1});
     result.sum.resize(channels);
     result.sum_xhat.resize(channels);
-    apply<T>(x.layout(), {x.data.data(), nullptr, scales.data(), shifts.data(), true, result.y.begin(), result.mask.data()});
+    apply<T>(x.layout(),
+             {x.data.data(), nullptr, scales.data(), shifts.data(), true, result.y.begin(), result.mask.data()});
     backward<T>(x.layout(), {dy.data(), x.data.data(), means.data(), rstds.data(), scales.data(), shifts.data(), true,
                              from_mask ? result.mask.data() : nullptr, result.dx.begin(), result.dresidual.begin(),
                              result.sum, result.sum_xhat});
@@ -44,18 +46,19 @@ using Types = ::testing::Types<float, double, BFloat16, Float16>;
 TYPED_TEST_SUITE(ReluTest, Types);
 
 TYPED_TEST(ReluTest, FromTheMaskAndFromXAgreeCloseToZeroToo) {
+  using Wide = Compute<TypeParam>;
+  constexpr double kStep = sizeof(TypeParam) == 2 ? 0x1p-7 : std::numeric_limits<Wide>::epsilon();
   std::mt19937_64 random(1);
-  using C = Compute<TypeParam>;
   int stopped = 0, all = 0;
   for_each_case([&](const Sizes& sizes, Format format) {
     auto x = filled<TypeParam>(sizes, format, normal, random);
     for (TypeParam& value : x.data) {  // many within a few roundings of one value, whose result is about zero
       if (random() % 2 == 0) continue;
-      const double near_one = 1 + (static_cast<double>(random() % 5) - 2) * std::numeric_limits<C>::epsilon();
-      value = static_cast<TypeParam>(static_cast<C>(0.7 * near_one));
+      const double near_one = 1 + (static_cast<double>(random() % 5) - 2) * kStep;
+      value = static_cast<TypeParam>(static_cast<Wide>(0.7 * near_one));
     }
-    const C scale = static_cast<C>(1.1 + normal(random) / 10);
-    const C shift = static_cast<C>(-scale * static_cast<C>(static_cast<TypeParam>(C(0.7))));
+    const Wide scale = static_cast<Wide>(1.1 + normal(random) / 10);
+    const Wide shift = static_cast<Wide>(-scale * static_cast<Wide>(static_cast<TypeParam>(Wide(0.7))));
     const auto by_mask = TestFixture::run(x, scale, shift, true);
     const auto by_x = TestFixture::run(x, scale, shift, false);
     for (size_t i = 0; i < x.data.size(); ++i) {

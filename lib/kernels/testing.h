@@ -33,8 +33,9 @@ struct Tensor {
 
   size_t index(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const {
     const auto& [rows, channels, depth, height, width] = sizes;
-    return static_cast<size_t>(format == Format::kContiguous ? (((n * channels + c) * depth + d) * height + h) * width + w
-                                                             : (((n * depth + d) * height + h) * width + w) * channels + c);
+    return static_cast<size_t>(format == Format::kContiguous
+                                   ? (((n * channels + c) * depth + d) * height + h) * width + w
+                                   : (((n * depth + d) * height + h) * width + w) * channels + c);
   }
   double at(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const { return value(index(n, c, d, h, w)); }
   double value(size_t i) const { return static_cast<double>(static_cast<Compute<T>>(data[i])); }

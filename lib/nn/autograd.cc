@@ -42,10 +42,13 @@ variable_list differentiable_gradients(const at::Tensor& dy, const at::Tensor& x
 
 class SampledBatchNormFunction : public torch::autograd::Function<SampledBatchNormFunction> {
  public:
-  static variable_list forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                               const at::Tensor& bias, const at::Tensor& residual, const std::string& spec,
-                               std::vector<int64_t> key, double eps, bool relu) {
+  static variable_list forward(AutogradContext* context, const at::Tensor& x, const OptionalTensor& weight_or_none,
+                               const OptionalTensor& bias_or_none, const OptionalTensor& residual_or_none,
+                               const std::string& spec, std::vector<int64_t> key, double eps, bool relu) {
     at::AutoDispatchBelowADInplaceOrView below;
+    const at::Tensor weight = value_or_undefined(weight_or_none);
+    const at::Tensor bias = value_or_undefined(bias_or_none);
+    const at::Tensor residual = value_or_undefined(residual_or_none);
     Normalized out = sampled_batch_norm(x, weight, bias, residual, spec, key, eps, relu);
     context->save_for_backward({x, weight, bias, out.mean, out.rstd, out.group_mean, out.mask});
     context->saved_data["spec"] = spec;
@@ -88,8 +91,7 @@ class SampledBatchNormFunction : public torch::autograd::Function<SampledBatchNo
 
 SAMPLENORM_FORWARD(differentiable) {
   const variable_list out =
-      SampledBatchNormFunction::apply(x, value_or_undefined(weight), value_or_undefined(bias),
-                                      value_or_undefined(residual), std::string(spec), key.vec(), eps, relu);
+      SampledBatchNormFunction::apply(x, weight, bias, residual, std::string(spec), key.vec(), eps, relu);
   return {out[0], out[1], out[2], out[3], out[4], out[5]};
 }
 

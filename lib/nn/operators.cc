@@ -26,13 +26,20 @@ SAMPLENORM_BACKWARD(backward) {
 
 }  // namespace meta
 
+namespace {
+
+OptionalTensor if_defined(const at::Tensor& tensor) { return tensor.defined() ? OptionalTensor(tensor) : std::nullopt; }
+
+}  // namespace
+
 Normalized sampled_batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
                               bool relu) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("samplenorm::sampled_batch_norm", "")
                              .typed<decltype(cpu::forward)>();
-  auto [y, mean, rstd, unbiased_var, group_mean, mask] = op.call(x, weight, bias, residual, spec, key, eps, relu);
+  auto [y, mean, rstd, unbiased_var, group_mean, mask] =
+      op.call(x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key, eps, relu);
   return {y, mean, rstd, unbiased_var, group_mean, mask};
 }
 
@@ -44,8 +51,8 @@ Gradients sampled_batch_norm_backward(const at::Tensor& dy, const at::Tensor& x,
                              .typed<decltype(cpu::backward)>();
   // A mask of one dimension is the empty one of a layer that needs none.
   const OptionalTensor mask = saved.mask.dim() == 2 ? OptionalTensor(saved.mask) : std::nullopt;
-  auto [dx, dweight, dbias, dresidual] =
-      op.call(dy, x, weight, bias, saved.mean, saved.rstd, saved.group_mean, mask, spec, key, relu);
+  auto [dx, dweight, dbias, dresidual] = op.call(dy, x, if_defined(weight), if_defined(bias), saved.mean, saved.rstd,
+                                                 saved.group_mean, mask, spec, key, relu);
   return {dx, dweight, dbias, dresidual};
 }
 

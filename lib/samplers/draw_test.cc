@@ -87,6 +87,17 @@ TEST(Draw, IsTheSameInAnyOrderOfCallsAndFromAnyThread) {
   for (const auto& result : results) EXPECT_EQ(result, expected);
 }
 
+TEST(Draw, StaysTheSameFromVersionToVersion) {
+  const Key key = {1, 2, 3, 4, 5};
+  const Shape deep = {0, 8, 6, 8, 8};
+  EXPECT_EQ(box_of("BS-4/128", kShape, key).rows, (Range{0, 0}));
+  EXPECT_EQ(box_of("FS-1/64", kShape, key), (Box{{2, 130}, {0, 1}, {0, 0}, {0, 0}}));
+  EXPECT_EQ(box_of("FS-1/96", deep, key), (Box{{0, 8}, {0, 0}, {0, 0}, {0, 0}}));
+  EXPECT_EQ(group_of("LS-1/64", kShape, key).boxes[0], (Box{{2, 130, 64}, {0, 1, 1}, {0, 32, 8}, {0, 32, 8}}));
+  EXPECT_EQ(group_of("LS-1/4;redraw=step", deep, key).boxes[1], (Box{{1, 8, 4}, {0, 6, 1}, {0, 8, 1}, {0, 8, 1}}));
+  EXPECT_EQ(points_of(group_of("FRS-1/1024", kShape, key)).front(), (Point{0, 0, 0, 0}));
+}
+
 TEST(Draw, OfAMixHasTheRealGroupThenTheVirtualOneWithWeightsThatAddUpToOne) {
   for (const std::string real : {"NS-4/128", "BS-4/128", "FS-1/64", "LS-1/64"}) {
     const Sample mix = draw(parse("VDN-2/128+" + real + ";beta=0.3"), kShape, {});

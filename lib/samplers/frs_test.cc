@@ -18,12 +18,12 @@ TEST(FullyRandom, DrawsDistinctRealPointsAsManyAsTheRatioAsks) {
 }
 
 TEST(FullyRandom, DrawsEveryPointWithEqualChance) {
-  const Shape shape = {1, 2, 2, 3, 4};
+  const Shape shape = {1, 2, 3, 2, 4};
   std::vector<int64_t> counts(48);
   for (uint64_t layer = 0; layer < 100; ++layer)
     for (uint64_t epoch = 0; epoch < 100; ++epoch)
       for (const auto& [n, d, h, w] : points_of(group_of("FRS-1/48", shape, {.layer = layer, .epoch = epoch})))
-        ++counts.at(static_cast<size_t>((((n - 1) * 2 + d) * 3 + h) * 4 + w));
+        ++counts.at(static_cast<size_t>((((n - 1) * 3 + d) * 2 + h) * 4 + w));
   EXPECT_TRUE(looks_uniform(counts));
 }
 

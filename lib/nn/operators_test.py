@@ -1,0 +1,140 @@
+"""The registered operators, driven from Python: torch's own gradient checks and operator checks, and the plain formula."""
+
+import itertools
+import os
+
+import pytest
+import torch
+
+torch.ops.load_library(os.environ["SAMPLENORM_LIBRARY"])
+ops = torch.ops.samplenorm
+
+EPS = 1e-5
+KEY = [7, 3, 2, 5]
+# Small ratios of small tensors: every method samples several points and leaves most out.
+SPECS = [
+    "BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4", "VDN-2/8", "FRS-1/3",
+    "NS-2/8+VDN-2/8", "BS-2/8+VDN-1/8", "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;beta=0.3",
+    "BN;stat_batch=3", "LS-1/2;stat_batch=3", "FS-1/4+VDN-1/8;stat_batch=3;redraw=step",
+]
+# Eight rows make chunks of 3, 3 and 2.
+SHAPES = {"1d": (8, 3), "sequence": (8, 2, 5), "2d": (8, 2, 3, 4), "3d": (8, 1, 2, 3, 2)}
+FUSIONS = {"plain": (False, False), "relu": (True, False), "residual": (False, True), "residual_relu": (True, True)}
+
+
+def channels_last(x):
+    return x.movedim(1, -1).contiguous().movedim(-1, 1)
+
+
+FORMATS = {"contiguous": lambda x: x, "channels_last": channels_last}
+
+
+def inputs(shape, dtype=torch.float64, seed=0):
+    """x, weight, bias, residual, of which none sits on a kink of ReLU."""
+    generator = torch.Generator().manual_seed(seed)
+    draw = lambda *sizes: torch.randn(*sizes, generator=generator, dtype=torch.float64).to(dtype)
+    channels = shape[1]
+    return 3 * draw(*shape) + 1, draw(channels), draw(channels), draw(*shape)
+
+
+def call(x, weight, bias, residual, spec, relu, key=KEY):
+    return ops.sampled_batch_norm(x, weight, bias, residual, spec, key, EPS, relu)
+
+
+CASES = [pytest.param(spec, shape, fusion, id=f"{spec}-{name}-{fusion}")
+         for spec in SPECS for name, shape in SHAPES.items() for fusion in FUSIONS
+         if name == "2d" or fusion in ("plain", "residual_relu")]
+
+
+@pytest.mark.parametrize("memory_format", FORMATS)
+@pytest.mark.parametrize("spec, shape, fusion", CASES)
+def test_backward_passes_torchs_numerical_gradient_check(spec, shape, fusion, memory_format):
+    relu, with_residual = FUSIONS[fusion]
+    x, weight, bias, residual = inputs(shape)
+    tensors = [FORMATS[memory_format](x), weight, bias] + ([FORMATS[memory_format](residual)] if with_residual else [])
+    for tensor in tensors:
+        tensor.requires_grad_()
+
+    def function(x, weight, bias, residual=None):
+        return call(x, weight, bias, residual, spec, relu)[0]
+
+    assert torch.autograd.gradcheck(function, tensors, eps=1e-6, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+@pytest.mark.parametrize("spec", ["BN", "LS-1/4", "FS-1/4+VDN-2/8", "BS-1/2;stat_batch=3"])
+def test_second_derivative_passes_torchs_numerical_check(spec, fusion):
+    relu, with_residual = FUSIONS[fusion]
+    x, weight, bias, residual = inputs((5, 2, 2, 2))
+    tensors = [channels_last(x), weight, bias] + ([channels_last(residual)] if with_residual else [])
+    for tensor in tensors:
+        tensor.requires_grad_()
+
+    def function(x, weight, bias, residual=None):
+        return call(x, weight, bias, residual, spec, relu)[0]
+
+    assert torch.autograd.gradgradcheck(function, tensors, atol=1e-4, rtol=1e-3)
+
+
+def test_differentiating_the_backward_operator_itself_is_an_error_not_a_wrong_number():
+    x, weight, bias, _ = inputs((5, 2, 2, 2))
+    _, mean, rstd, _, group_mean, _ = call(x, weight, bias, None, "BN", False)
+    dx = ops.sampled_batch_norm_backward(torch.ones_like(x).requires_grad_(), x, weight, bias, mean, rstd, group_mean,
+                                         None, "BN", KEY, False)[0]
+    with pytest.raises(RuntimeError, match="not implemented"):
+        dx.sum().backward()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_operators_pass_torchs_operator_check(spec, fusion):
+    relu, with_residual = FUSIONS[fusion]
+    x, weight, bias, residual = inputs((8, 3, 4, 3), torch.float32)
+    residual = residual.requires_grad_() if with_residual else None
+    arguments = (x.requires_grad_(), weight.requires_grad_(), bias.requires_grad_(), residual, spec, KEY, EPS, relu)
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
+    torch.library.opcheck(ops.sampled_batch_norm.default, arguments, test_utils=tests)
+
+
+def test_update_running_statistics_passes_torchs_operator_check():
+    arguments = (torch.zeros(3), torch.ones(3), torch.tensor(0), torch.randn(2, 3), torch.rand(2, 3), None, True)
+    torch.library.opcheck(ops.update_running_statistics_.default, arguments,
+                          test_utils=("test_schema", "test_autograd_registration", "test_faketensor"))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_meta_tensors_get_the_shapes_types_and_strides_of_the_cpu(spec, fusion):
+    relu, with_residual = FUSIONS[fusion]
+    for shape, dtype, layout in itertools.product(SHAPES.values(), (torch.float64, torch.bfloat16), FORMATS.values()):
+        x, weight, bias, residual = inputs(shape, dtype)
+        real = [layout(x), weight, bias, layout(residual) if with_residual else None]
+        meta = [tensor if tensor is None else tensor.to("meta") for tensor in real]
+        outputs, shapes = call(*real, spec, relu), call(*meta, spec, relu)
+        _, mean, rstd, _, group_mean, mask = outputs
+        gradients = ops.sampled_batch_norm_backward(real[0], *real[:3], mean, rstd, group_mean,
+                                                    mask if mask.dim() == 2 else None, spec, KEY, relu)
+        _, mean, rstd, _, group_mean, mask = shapes
+        gradient_shapes = ops.sampled_batch_norm_backward(meta[0], *meta[:3], mean, rstd, group_mean,
+                                                          mask if mask.dim() == 2 else None, spec, KEY, relu)
+        for actual, expected in zip((*shapes, *gradient_shapes), (*outputs, *gradients)):
+            assert (actual.shape, actual.dtype, actual.stride()) == (expected.shape, expected.dtype, expected.stride())
+
+
+def test_mix_equals_the_plain_formula_written_in_python():
+    """An end-to-end witness: (0.3 of two virtual rows, 0.7 of the first two real ones), derivatives by torch's autograd."""
+    x, weight, bias, residual = inputs((8, 3, 4, 5))
+    for tensor in (x, weight, bias, residual):
+        tensor.requires_grad_()
+    groups = [(0.7, x[2:4]), (0.3, x[:2])]
+    mean = sum(w * g.mean((0, 2, 3)) for w, g in groups)
+    var = sum(w * g.var((0, 2, 3), unbiased=False) for w, g in groups)
+    per_channel = lambda v: v[None, :, None, None]
+    plain = torch.relu((x - per_channel(mean)) / torch.sqrt(per_channel(var) + EPS) * per_channel(weight)
+                       + per_channel(bias) + residual)
+    ours = call(x, weight, bias, residual, "NS-2/6+VDN-2/8;beta=0.3", True)[0]
+    torch.testing.assert_close(ours, plain)
+    dy = torch.randn_like(plain)
+    expected = torch.autograd.grad(plain, (x, weight, bias, residual), dy, retain_graph=True)
+    for actual, wanted in zip(torch.autograd.grad(ours, (x, weight, bias, residual), dy), expected):
+        torch.testing.assert_close(actual, wanted)
