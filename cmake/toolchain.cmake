@@ -7,6 +7,9 @@ if(CCACHE)
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
+# -fPIC everywhere, programs too, so that all can use one precompiled header.
+add_compile_options(-fPIC)
+
 # -ffp-contract=off: the same expression gives the same bits in forward and backward.
 add_compile_options(-Wall -Wextra -Wshadow -ffp-contract=off -fdiagnostics-color=auto)
 

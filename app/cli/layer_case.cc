@@ -1,6 +1,6 @@
 #include "cli/layer_case.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/torch.h>
 
 #include "models/norm_by_name.h"

@@ -24,8 +24,8 @@ Contender norm_contender(const std::string& name, const LayerCase& layer_case, c
 
 Contender copy_contender(const LayerTensors& tensors) {
   const auto x = tensors.x.detach();
-  const auto y = torch::empty_like(x);
-  const auto dx = torch::empty_like(x);
+  auto y = torch::empty_like(x);
+  auto dx = torch::empty_like(x);
   return {{kCopyName, 0, {}}, [x, dy = tensors.dy, y, dx]() mutable {
             y.copy_(x);
             torch::add_out(dx, dy, x, /*alpha=*/0.5);

@@ -55,7 +55,7 @@ void Learner::add_virtual_batch(const torch::Tensor& typical_images) {
 }
 
 torch::Tensor Learner::forward(const torch::Tensor& images) {
-  return virtual_batch_ ? virtual_batch_->forward(images, *network_) : network_(images);
+  return virtual_batch_ ? virtual_batch_->forward(images, network_) : network_(images);
 }
 
 void Learner::step(const torch::Tensor& images, const torch::Tensor& labels, double rate) {

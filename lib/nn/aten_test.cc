@@ -11,8 +11,8 @@ using testing::close;
 using testing::Format;
 
 class AtenEqualsKernels : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Methods, AtenEqualsKernels, ::testing::ValuesIn(testing::kEverySpec), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Methods, AtenEqualsKernels, ::testing::ValuesIn(testing::kEverySpec), [](const auto& one) {
+  std::string name = one.param;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;

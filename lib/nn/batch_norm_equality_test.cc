@@ -71,7 +71,7 @@ void expect_equal_in_all_formats(const Case& c, torch::ScalarType type) {
 class EveryType : public ::testing::TestWithParam<torch::ScalarType> {};
 INSTANTIATE_TEST_SUITE_P(Types, EveryType,
                          ::testing::Values(torch::kFloat, torch::kDouble, torch::kBFloat16, torch::kHalf),
-                         [](const auto& info) { return std::string(torch::toString(info.param)); });
+                         [](const auto& one) { return std::string(torch::toString(one.param)); });
 
 TEST_P(EveryType, RowsAndSequencesEqualTorchsBatchNorm1dInEveryMemoryFormat) {
   expect_equal_in_all_formats<SampledBatchNorm1d, torch::nn::BatchNorm1d>({"(N, C)", {9, 5}}, GetParam());

@@ -20,8 +20,8 @@ torch::Tensor train(const std::string& spec, const torch::Tensor& x, bool relu =
 
 class EverySpec : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Methods, EverySpec, ::testing::Values("BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4", "FRS-1/3"),
-                         [](const auto& info) {
-                           return std::string(info.param).substr(0, std::string(info.param).find('-'));
+                         [](const auto& one) {
+                           return std::string(one.param).substr(0, std::string(one.param).find('-'));
                          });
 
 TEST_P(EverySpec, ConstantInputGivesTheBiasAndFiniteGradients) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <thread>
 
@@ -90,12 +91,12 @@ TEST(Draw, IsTheSameInAnyOrderOfCallsAndFromAnyThread) {
 TEST(Draw, StaysTheSameFromVersionToVersion) {
   const Key key = {1, 2, 3, 4, 5};
   const Shape deep = {0, 8, 6, 8, 8};
-  EXPECT_EQ(box_of("BS-4/128", kShape, key).rows, (Range{0, 0}));
-  EXPECT_EQ(box_of("FS-1/64", kShape, key), (Box{{2, 130}, {0, 1}, {0, 0}, {0, 0}}));
-  EXPECT_EQ(box_of("FS-1/96", deep, key), (Box{{0, 8}, {0, 0}, {0, 0}, {0, 0}}));
-  EXPECT_EQ(group_of("LS-1/64", kShape, key).boxes[0], (Box{{2, 130, 64}, {0, 1, 1}, {0, 32, 8}, {0, 32, 8}}));
-  EXPECT_EQ(group_of("LS-1/4;redraw=step", deep, key).boxes[1], (Box{{1, 8, 4}, {0, 6, 1}, {0, 8, 1}, {0, 8, 1}}));
-  EXPECT_EQ(points_of(group_of("FRS-1/1024", kShape, key)).front(), (Point{0, 0, 0, 0}));
+  EXPECT_EQ(box_of("BS-4/128", kShape, key).rows, (Range{82, 86}));
+  EXPECT_EQ(box_of("FS-1/64", kShape, key), (Box{{2, 130}, {0, 1}, {16, 20}, {6, 10}}));
+  EXPECT_EQ(box_of("FS-1/96", deep, key), (Box{{0, 8}, {0, 2}, {1, 2}, {3, 5}}));
+  EXPECT_EQ(group_of("LS-1/64", kShape, key).boxes[0], (Box{{2, 130, 64}, {0, 1}, {6, 32, 8}, {6, 32, 8}}));
+  EXPECT_EQ(group_of("LS-1/4;redraw=step", deep, key).boxes[1], (Box{{1, 8, 4}, {0, 6, 2}, {0, 8}, {0, 8, 2}}));
+  EXPECT_EQ(points_of(group_of("FRS-1/1024", kShape, key))[0], (Point{74, 0, 15, 22}));
 }
 
 TEST(Draw, OfAMixHasTheRealGroupThenTheVirtualOneWithWeightsThatAddUpToOne) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <vector>
 
 namespace samplenorm {
 namespace {
@@ -75,12 +74,13 @@ std::tuple<double, int64_t, bool> least_cost(double points, const Shape& shape) 
 }
 
 TEST(NearestSides, AreTheBestOfAllSides) {
-  const Shape shapes[] = {map(1, 1, 1),   map(1, 1, 50),  map(1, 50, 1),  map(1, 5, 3),   map(1, 7, 7),
-                          map(1, 14, 14), map(1, 13, 29), map(1, 29, 13), map(1, 56, 56), map(2, 3, 5),
-                          map(4, 4, 4), map(1, 4, 4),  map(3, 14, 14), map(8, 7, 9),   map(9, 1, 9),   map(16, 16, 16)};
+  const Shape shapes[] = {map(1, 1, 1),   map(1, 1, 50),  map(1, 50, 1),  map(1, 5, 3),   map(1, 7, 7), map(1, 14, 14),
+                          map(1, 13, 29), map(1, 29, 13), map(1, 56, 56), map(2, 3, 5),   map(4, 4, 4), map(1, 4, 4),
+                          map(3, 14, 14), map(8, 7, 9),   map(9, 1, 9),   map(16, 16, 16)};
+  const Ratio ratios[] = {{1, 1},  {7, 8},  {2, 3},  {1, 2},  {1, 3},   {1, 4},   {1, 7},
+                          {1, 10}, {3, 64}, {1, 32}, {1, 64}, {1, 100}, {1, 4096}};
   for (const Shape& shape : shapes)
-    for (const Ratio ratio : std::vector<Ratio>{
-             {1, 1}, {1, 2}, {2, 3}, {7, 8}, {1, 3}, {1, 4}, {1, 7}, {1, 10}, {3, 64}, {1, 32}, {1, 64}, {1, 100}, {1, 4096}})
+    for (const Ratio ratio : ratios)
       for (const double points : {static_cast<double>(shape.map_points()) * ratio.value(), 1 / ratio.value()}) {
         const Sides sides = nearest_sides(points, shape);
         const auto where = ::testing::Message() << points << " points of " << shape.depth << " x " << shape.height
