@@ -55,7 +55,8 @@ void expect_equal(const Case& c, torch::ScalarType type, Format format, const No
   }
   const Outcome actual = exercise(ours, first, second, dy), expected = exercise(theirs, first, second, dy);
   ASSERT_EQ(actual.values.size(), expected.values.size());
-  const double allowed = testing::tolerance(half_parameters ? torch::kBFloat16 : type);
+  // torch rounds the saved statistics to bfloat16 where parameters are; ours stay float32.
+  const double allowed = (half_parameters ? 2 : 1) * testing::tolerance(type);
   for (size_t i = 0; i < actual.values.size(); ++i) {
     EXPECT_TRUE(close(actual.values[i], expected.values[i], allowed, 4 * allowed)) << c.name << ", value " << i;
     EXPECT_EQ(actual.values[i].scalar_type(), expected.values[i].scalar_type()) << c.name << ", value " << i;

@@ -11,13 +11,13 @@ ops = torch.ops.samplenorm
 
 EPS = 1e-5
 KEY = [7, 3, 2, 5]
-# Small ratios of small tensors: every method samples several points and leaves most out.
+#Small ratios of small tensors : every method samples several points and leaves most out.
 SPECS = [
     "BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4", "VDN-2/8", "FRS-1/3",
     "NS-2/8+VDN-2/8", "BS-2/8+VDN-1/8", "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;beta=0.3",
     "BN;stat_batch=3", "LS-1/2;stat_batch=3", "FS-1/4+VDN-1/8;stat_batch=3;redraw=step",
 ]
-# Eight rows make chunks of 3, 3 and 2.
+#Eight rows make chunks of 3, 3 and 2.
 SHAPES = {"1d": (8, 3), "sequence": (8, 2, 5), "2d": (8, 2, 3, 4), "3d": (8, 1, 2, 3, 2)}
 FUSIONS = {"plain": (False, False), "relu": (True, False), "residual": (False, True), "residual_relu": (True, True)}
 
