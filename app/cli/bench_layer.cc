@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -82,7 +83,9 @@ void run_bench_layer(const BenchOptions& options, const std::string& command) {
       const auto tensors = make_tensors(layer_case);
       check_batch_norm(layer_case, tensors);
       const auto timings = time_layer(layer_case, tensors, norms, options.quick ? kQuickEffort : kFullEffort);
+      progress.clear();
       print(layer_case, timings);
+      std::fflush(stdout);
       add_records(records, layer_case, timings);
       progress.update(++done, describe(layer_case));
     }

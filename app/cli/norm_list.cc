@@ -23,8 +23,8 @@ std::string problem_of(const std::string& list) {
 
 CLI::Option* add_norm_list(CLI::App& command, std::string& list, const std::string& help) {
   return command.add_option("--norm", list, help)
-      ->check(CLI::Validator(problem_of, "A,B,..", "norms"))
-      ->type_name("")
+      ->check(CLI::Validator(problem_of, "", "norms"))
+      ->type_name("A,B,..")
       ->capture_default_str();
 }
 

@@ -30,7 +30,9 @@ size_t terminal_width() {
 Progress::Progress(int64_t total, std::string unit)
     : total_(total), unit_(std::move(unit)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() {
+Progress::~Progress() { clear(); }
+
+void Progress::clear() {
   if (terminal_) std::fputs("\r\033[K", stderr);
 }
 

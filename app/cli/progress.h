@@ -20,6 +20,8 @@ class Progress {
 
   /// `note` follows the figures.
   void update(int64_t done, const std::string& note);
+  /// Makes room for other output.
+  void clear();
 
  private:
   int64_t total_;

@@ -80,7 +80,7 @@ TEST(ComparisonNorms, AddTheResidualAndApplyReluWhereAskedFor) {
 }
 
 TEST(ComparisonNorms, EvaluateWithTheirRunningStatistics) {
-  for (const std::string& name : {"L1BN", "RBN"}) {
+  for (const std::string name : {"L1BN", "RBN"}) {
     const auto norm = make_norm(NormOptions(4).spec(name).momentum(1));
     const torch::Tensor x = torch::randn({6, 4, 3, 3});
     const torch::Tensor trained = norm->forward(x);

@@ -136,7 +136,7 @@ TEST(SampledBatchNorm, LayersDrawDifferentlyAndSetSeedMakesThemReproducible) {
     return model;
   };
   const auto sample = [](torch::nn::Sequential& model, size_t i) {
-    return model->ptr<SampledBatchNorm2dImpl>(i)->sample({8, 3, 64, 64});
+    return std::dynamic_pointer_cast<SampledBatchNormImpl>(model->ptr(i))->sample({8, 3, 64, 64});
   };
   torch::nn::Sequential first = make(), second = make();
   EXPECT_NE(sample(first, 0), sample(first, 1));
