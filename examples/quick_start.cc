@@ -5,10 +5,9 @@
 #include <iostream>
 
 int main() {
-  torch::nn::Sequential net(
-      torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 32, 3).padding(1).bias(false)),
-      samplenorm::SampledBatchNorm2d(samplenorm::NormOptions(32).spec("LS-1/64").relu(true)),
-      torch::nn::AdaptiveAvgPool2d(1), torch::nn::Flatten(), torch::nn::Linear(32, 10));
+  torch::nn::Sequential net(torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 32, 3).padding(1).bias(false)),
+                            samplenorm::SampledBatchNorm2d(samplenorm::NormOptions(32).spec("LS-1/64").relu(true)),
+                            torch::nn::AdaptiveAvgPool2d(1), torch::nn::Flatten(), torch::nn::Linear(32, 10));
   samplenorm::set_seed(*net, 1);
   torch::optim::SGD optimizer(net->parameters(), 0.1);
   for (int epoch = 0; epoch < 2; ++epoch) {

@@ -2,8 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <string_view>
-
 #include "cli/stopwatch.h"
 #include "samplenorm/norm.h"
 
@@ -12,8 +10,6 @@ namespace {
 
 constexpr double kMomentum = 0.9;
 constexpr double kWeightDecay = 5e-4;
-constexpr std::string_view kReferenceBatchNorm =
-    "VBN-";  // the comparison norm that wants real rows, as many as it says
 
 void to_channels_last(torch::nn::Module& model) {
   for (auto& parameter : model.parameters()) {
@@ -34,24 +30,21 @@ Learner::Learner(const std::string& norm, int64_t classes, uint64_t seed, const 
 }
 
 void Learner::add_virtual_batch(const torch::Tensor& typical_images) {
-  if (norm_name_.starts_with(kReferenceBatchNorm)) {
-    const int64_t rows = std::stoll(norm_name_.substr(kReferenceBatchNorm.size()));
-    virtual_batch_ = register_module("virtual_batch", VirtualBatch(typical_images.slice(0, 0, rows).clone()));
+  const Norm& norm = network_->first_norm();
+  if (norm.virtual_rows() == 0) return;
+  const auto* sampled = dynamic_cast<const SampledBatchNormImpl*>(&norm);
+  if (sampled == nullptr) {  // virtual batch normalization: real rows, always the same
+    const auto reference = typical_images.slice(0, 0, norm.virtual_rows()).clone();
+    virtual_batch_ = register_module("virtual_batch", VirtualBatch(reference));
     return;
   }
-  for (const auto& module : network_->modules()) {
-    const auto* layer = dynamic_cast<const SampledBatchNormImpl*>(module.get());
-    if (layer == nullptr || layer->spec().virtual_rows() == 0) continue;
-    const Spec& spec = layer->spec();
-    const bool spectrum = spec.field == Field::kSpectrum;
-    DatasetStatistics statistics(typical_images.size(1), spectrum);
-    statistics->add(typical_images);
-    VirtualBatchOptions options(statistics->mean(), statistics->std(), spec.virtual_rows());
-    options.stat_batch(spec.stat_batch);
-    if (spectrum) options.spectrum(statistics->spectrum());
-    virtual_batch_ = register_module("virtual_batch", VirtualBatch(options));
-    return;
-  }
+  const bool spectrum = sampled->spec().field == Field::kSpectrum;
+  DatasetStatistics statistics(typical_images.size(1), spectrum);
+  statistics->add(typical_images);
+  VirtualBatchOptions options(statistics->mean(), statistics->std(), norm.virtual_rows());
+  options.stat_batch(sampled->spec().stat_batch);
+  if (spectrum) options.spectrum(statistics->spectrum());
+  virtual_batch_ = register_module("virtual_batch", VirtualBatch(options));
 }
 
 torch::Tensor Learner::forward(const torch::Tensor& images) {

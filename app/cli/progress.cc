@@ -41,7 +41,7 @@ void Progress::update(int64_t done, const std::string& note) {
   if (done <= 0 || (elapsed < next_line_ && done < total_)) return;
   next_line_ = elapsed + (terminal_ ? kTerminalSeconds : kPlainSeconds);
   const double rate = static_cast<double>(done) / elapsed;
-  const auto line = fmt::format("{}/{} {}, {:.3g}/s, {} left; {}", done, total_, unit_, rate,
+  const auto line = fmt::format("{}/{} {}, {:.{}f}/s, {} left; {}", done, total_, unit_, rate, rate < 10 ? 2 : 0,
                                 clock_time(static_cast<double>(total_ - done) / rate), note);
   if (terminal_) {
     fmt::print(stderr, "\r{}\033[K", line.substr(0, terminal_width()));

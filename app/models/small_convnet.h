@@ -22,6 +22,8 @@ class SmallConvNetImpl : public torch::nn::Module {
   /// (N, 1, H, W) to (N, classes).
   torch::Tensor forward(const torch::Tensor& images);
 
+  const Norm& first_norm() const { return *norms_.front(); }
+
  private:
   std::vector<torch::nn::Conv2d> convolutions_;
   std::vector<std::shared_ptr<Norm>> norms_;

@@ -107,7 +107,7 @@ void correct(const Layout& layout, const Group& group, const Correct<T>& args) {
   });
 }
 
-#define INSTANTIATE(T, name)                                                    \
+#define INSTANTIATE(T, name)                                              \
   template void moments(const Layout&, const T*, const Group&, Moments&); \
   template void apply(const Layout&, const Apply<T>&);                    \
   template void backward(const Layout&, const Backward<T>&);              \

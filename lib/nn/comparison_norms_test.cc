@@ -113,6 +113,7 @@ TEST(MakeNorm, PointsAtWhatIsWrongInAName) {
   EXPECT_EQ(position("LN-2"), 2);
   EXPECT_EQ(position("none;beta=1"), 4);
   EXPECT_EQ(position("XN"), 0);
+  EXPECT_EQ(position("FS-1/x"), 5);
   EXPECT_THROW(make_norm("GN-3", 4), Error);
 }
 

@@ -37,7 +37,7 @@ std::shared_ptr<Norm> make_layer_norm(const NormOptions& options, int64_t) {
 
 }  // namespace
 
-const ComparisonNorm group_norm = {"GN", true, "group normalization", "each row by itself, g groups of channels",
+const ComparisonNorm group_norm = {"GN", true, "group normalization", "each row by itself, n groups of channels",
                                    make_group_norm};
 const ComparisonNorm layer_norm = {"LN", false, "layer normalization", "each row by itself, all channels",
                                    make_layer_norm};

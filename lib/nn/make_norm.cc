@@ -26,6 +26,17 @@ int64_t number_behind(const std::string& notation, size_t begin, const std::stri
   return number;
 }
 
+/// parse() would name the sampling methods only.
+void check_method_is_known(const std::string& notation, const std::string& name) {
+  std::string known;
+  for (const auto& list : {methods(), comparison_norms()})
+    for (const MethodInfo& method : list) {
+      if (name == method.notation.substr(0, method.notation.find('-'))) return;
+      known += (known.empty() ? "" : ", ") + method.notation;
+    }
+  throw NotationError(notation, 0, "unknown norm '" + name + "', expected one of " + known);
+}
+
 }  // namespace
 
 std::shared_ptr<Norm> make_norm(const NormOptions& options) {
@@ -33,7 +44,10 @@ std::shared_ptr<Norm> make_norm(const NormOptions& options) {
   const size_t end = std::min(notation.find_first_of("-+;"), notation.size());
   const std::string name = notation.substr(0, end);
   const ComparisonNorm* norm = find_comparison_norm(name);
-  if (!norm) return std::make_shared<SampledBatchNormImpl>(options);
+  if (!norm) {
+    check_method_is_known(notation, name);
+    return std::make_shared<SampledBatchNormImpl>(options);
+  }
   if (norm->takes_number) return norm->make(options, number_behind(notation, end, name));
   if (end != notation.size()) throw NotationError(notation, end, "nothing may follow '" + name + "'");
   return norm->make(options, 0);

@@ -46,6 +46,8 @@ class VirtualBatchNorm : public AffineNorm {
                             residual);
   }
 
+  int64_t virtual_rows() const override { return reference_rows_; }
+
  private:
   int64_t reference_rows_;
 };
@@ -57,6 +59,6 @@ std::shared_ptr<Norm> make(const NormOptions& options, int64_t reference_rows) {
 }  // namespace
 
 const ComparisonNorm virtual_batch_norm = {"VBN", true, "virtual batch normalization",
-                                           "a fixed reference batch of r real rows, and the row itself", make};
+                                           "a fixed reference batch of n real rows, and the row itself", make};
 
 }  // namespace samplenorm

@@ -48,6 +48,9 @@ class Norm : public torch::nn::Module {
   /// The normalized x, plus the residual if there is one, then ReLU if the options have it.
   virtual torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual = {}) = 0;
 
+  /// Rows that it expects before the real ones in training, put there by a VirtualBatch at the network's input.
+  virtual int64_t virtual_rows() const { return 0; }
+
   /// Puts parameters and running statistics back to their first values.
   virtual void reset() {}
 
@@ -82,6 +85,7 @@ class SampledBatchNormImpl : public Norm, public Draws {
   explicit SampledBatchNormImpl(const NormOptions& options);
 
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual = {}) override;
+  int64_t virtual_rows() const override { return spec_.virtual_rows(); }
   void reset() override;
   void reset_running_stats();
   std::shared_ptr<torch::nn::Module> clone(const std::optional<torch::Device>& device = std::nullopt) const override;
