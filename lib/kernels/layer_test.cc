@@ -188,7 +188,8 @@ TEST(Layer, FindsTheVarianceOfFloatsThatAreFarFromZero) {
   const Sizes sizes = {32, 3, 1, 16, 16};
   const auto deviations = filled<double>(sizes, Format::kChannelsLast, normal, random);
   Layer<double> near{deviations, deviations, {1, 1, 1}, {0, 0, 0}, {{groups_in(sizes)[0]}}};
-  Layer<float> far{{sizes, Format::kChannelsLast}, {sizes, Format::kChannelsLast}, near.gamma, near.beta, near.sample};
+  const Tensor<float> blank(sizes, Format::kChannelsLast);
+  Layer<float> far{blank, blank, near.gamma, near.beta, near.sample};
   for (size_t i = 0; i < far.x.data.size(); ++i) far.x.data[i] = static_cast<float>(1e4 + deviations.data[i]);
   const auto expected = near.forward();
   const auto found = far.forward();

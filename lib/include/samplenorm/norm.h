@@ -5,6 +5,8 @@
 // extra. make_norm() gives any normalization by its name, the comparison ones included.
 
 #include <torch/nn/cloneable.h>
+#include <torch/nn/modules/common.h>
+#include <torch/nn/modules/container/any.h>
 #include <torch/nn/pimpl.h>
 #include <torch/types.h>
 
