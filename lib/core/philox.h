@@ -16,7 +16,7 @@ PhiloxBlock philox(PhiloxBlock counter, std::array<uint32_t, 2> key);
 /// What a stream is for; streams of different purposes never share numbers.
 enum class Purpose : uint32_t { kSamplePerEpoch = 1, kSamplePerStep = 2, kVirtualRows = 3 };
 
-/// The sequence of numbers that belongs to (seed, purpose, layer, time, chunk).
+/// The sequence of numbers that belongs to (seed, purpose, layer, time, chunk); `chunk` is below 2^32.
 class Stream {
  public:
   Stream(uint64_t seed, Purpose purpose, uint64_t layer, uint64_t time, uint64_t chunk = 0);

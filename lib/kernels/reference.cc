@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/points.h"
 #include "kernels/types.h"
 
 namespace samplenorm::reference {
@@ -11,15 +12,9 @@ namespace {
 
 /// Calls visit(offset) with the offset of channel 0 of each of the group's points.
 template <class Visit>
-void for_each_point(const Layout& layout, const Group& group, Visit visit) {
-  for (const Box& box : group.boxes)
-    for (int64_t n = box.rows.begin; n < box.rows.end; n += box.rows.step)
-      for (int64_t d = box.depths.begin; d < box.depths.end; d += box.depths.step)
-        for (int64_t h = box.heights.begin; h < box.heights.end; h += box.heights.step)
-          for (int64_t w = box.widths.begin; w < box.widths.end; w += box.widths.step) {
-            const int64_t point = (d * layout.height + h) * layout.width + w;
-            visit(n * layout.row_stride + point * layout.point_stride);
-          }
+void for_each_offset(const Layout& layout, const Group& group, Visit visit) {
+  for_each_point(group, layout.height, layout.width,
+                 [&](int64_t n, int64_t point) { visit(n * layout.row_stride + point * layout.point_stride); });
 }
 
 /// Calls visit(element, channel, mask byte, bit) for every element in the order of memory.
@@ -54,11 +49,11 @@ void moments(const Layout& layout, const T* x, const Group& group, Moments& out)
   const auto value = [&](int64_t base, size_t c) {
     return static_cast<double>(static_cast<Compute<T>>(x[base + static_cast<int64_t>(c) * layout.channel_stride]));
   };
-  for_each_point(layout, group, [&](int64_t base) {
+  for_each_offset(layout, group, [&](int64_t base) {
     for (size_t c = 0; c < out.mean.size(); ++c) out.mean[c] += value(base, c);
   });
   for (double& mean : out.mean) mean /= points;
-  for_each_point(layout, group, [&](int64_t base) {
+  for_each_offset(layout, group, [&](int64_t base) {
     for (size_t c = 0; c < out.mean.size(); ++c) {
       const double deviation = value(base, c) - out.mean[c];
       out.m2[c] += deviation * deviation;
@@ -97,7 +92,7 @@ void backward(const Layout& layout, const Backward<T>& args) {
 
 template <class T>
 void correct(const Layout& layout, const Group& group, const Correct<T>& args) {
-  for_each_point(layout, group, [&](int64_t base) {
+  for_each_offset(layout, group, [&](int64_t base) {
     for (int64_t c = 0; c < layout.channels; ++c) {
       const int64_t i = base + c * layout.channel_stride;
       const Compute<T> deviation = static_cast<Compute<T>>(args.x[i]) - args.group_mean[c];

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "core/points.h"
 #include "nn/implementation.h"
 #include "nn/tensor_layout.h"
 
@@ -19,18 +20,8 @@ at::Tensor from_points(const at::Tensor& points, const at::Tensor& like) {
 at::Tensor indices_of(const Group& group, const Shape& shape, const at::Tensor& like) {
   std::vector<int64_t> indices;
   indices.reserve(static_cast<size_t>(group.points()));
-  const auto each = [](const Range& range, auto visit) {
-    for (int64_t i = range.begin; i < range.end; i += range.step) visit(i);
-  };
-  for (const Box& box : group.boxes)
-    each(box.rows, [&](int64_t n) {
-      each(box.depths, [&](int64_t d) {
-        each(box.heights, [&](int64_t h) {
-          each(box.widths,
-               [&](int64_t w) { indices.push_back(((n * shape.depth + d) * shape.height + h) * shape.width + w); });
-        });
-      });
-    });
+  for_each_point(group, shape.height, shape.width,
+                 [&](int64_t n, int64_t point) { indices.push_back(n * shape.map_points() + point); });
   return at::tensor(indices, at::kLong).to(like.device());
 }
 

@@ -31,8 +31,12 @@ void with_type(at::ScalarType type, Work work) {
 template <class T>
 T* row_of(const at::Tensor& tensor, int64_t row) {
   if (!tensor.defined() || tensor.numel() == 0) return nullptr;
-  auto* bytes = static_cast<char*>(tensor.data_ptr());
-  return reinterpret_cast<T*>(bytes + row * (tensor.numel() / tensor.size(0)) * tensor.element_size());
+  const int64_t offset = row * (tensor.numel() / tensor.size(0));
+  if constexpr (std::is_const_v<T>) {
+    return static_cast<T*>(tensor.const_data_ptr()) + offset;
+  } else {
+    return static_cast<T*>(tensor.data_ptr()) + offset;
+  }
 }
 
 std::span<double> channels_of(const at::Tensor& doubles, int64_t chunk) {

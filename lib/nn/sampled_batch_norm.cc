@@ -18,7 +18,10 @@ uint64_t next_layer_number() {
 }  // namespace
 
 void Norm::pretty_print(std::ostream& stream) const {
-  stream << std::boolalpha << name() << "(" << options.num_features() << ", spec=" << options.spec()
+  std::string type = name();  // samplenorm::SampledBatchNorm2dImpl
+  type.erase(0, type.rfind(':') + 1);
+  if (type.ends_with("Impl")) type.resize(type.size() - 4);
+  stream << std::boolalpha << type << "(" << options.num_features() << ", spec=" << options.spec()
          << ", eps=" << options.eps() << ", momentum=";
   if (options.momentum()) {
     stream << *options.momentum();

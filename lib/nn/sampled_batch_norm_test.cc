@@ -60,6 +60,14 @@ TEST(SampledBatchNorm, WorksInASequentialAsTorchsDoes) {
   EXPECT_EQ(network->forward(some_images()).dim(), 2);
 }
 
+TEST(SampledBatchNorm, PrintsItsOptions) {
+  std::ostringstream text;
+  text << *SampledBatchNorm2d(NormOptions(3).spec("FS-1/4").momentum(std::nullopt));
+  EXPECT_EQ(text.str(),
+            "SampledBatchNorm2d(3, spec=FS-1/4, eps=1e-05, momentum=None, affine=true, track_running_stats=true, "
+            "relu=false)");
+}
+
 TEST(SampledBatchNorm, ACloneIsIndependentAndDrawsTheSame) {
   SampledBatchNorm2d layer(NormOptions(3).spec("FS-1/4"));
   layer->key = {.seed = 3, .layer = 4, .epoch = 5};

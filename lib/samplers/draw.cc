@@ -29,7 +29,7 @@ void check(const Spec& spec, const Shape& shape) {
   if (shape.rows < 1) fail("real rows behind the " + std::to_string(shape.virtual_rows) + " virtual ones");
   if (shape.map_points() < 1) fail("points in the map");
   for (const MethodSpec& part : spec.methods) {
-    const Method& method = *find_method(part.name);
+    const Method& method = method_of(part);
     const bool needs_virtual_rows = method.mixing == Mixing::kVirtual && weight_of(method, spec) > 0;
     if (needs_virtual_rows && shape.virtual_rows < 1) fail("virtual rows before the real ones");
   }
@@ -42,7 +42,7 @@ Sample draw(const Spec& spec, const Shape& shape, const Key& key) {
   Stream stream = stream_for(spec.redraw, key);
   Sample sample;
   for (const MethodSpec& part : spec.methods) {
-    const Method& method = *find_method(part.name);
+    const Method& method = method_of(part);
     const double weight = weight_of(method, spec);
     if (weight > 0) sample.groups.push_back({weight, method.boxes(shape, part.ratio, stream)});
   }

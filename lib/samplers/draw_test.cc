@@ -121,6 +121,13 @@ TEST(Draw, SampledFractionCountsThePointsOfAllGroups) {
   EXPECT_DOUBLE_EQ(sampled_fraction(mix, kShape), (128 * 16 + 2 * 1024) / (130 * 1024.0));
 }
 
+TEST(Draw, OfASpecThatNobodyParsedWithAnUnknownMethodIsAnError) {
+  Spec spec;
+  spec.methods = {{"XX", {1, 2}}};
+  EXPECT_THROW(draw(spec, {.rows = 4}, {}), Error);
+  EXPECT_THROW(to_string(spec), Error);
+}
+
 TEST(Draw, FromNothingIsAnError) {
   for (const std::string notation : {"BN", "NS-1/2", "BS-1/2", "FS-1/2", "LS-1/2", "VDN-2/128", "FRS-1/2"}) {
     EXPECT_THROW(draw(parse(notation), {2, 0, 1, 4, 4}, {}), Error) << notation;

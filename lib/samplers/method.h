@@ -36,4 +36,7 @@ std::span<const Method* const> registry();
 /// Null for an unknown name.
 const Method* find_method(std::string_view name);
 
+/// The method of a part of a spec. Throws Error for an unknown name, which only a spec that was not parsed can have.
+const Method& method_of(const MethodSpec& part);
+
 }  // namespace samplenorm

@@ -89,7 +89,7 @@ class Parser {
   }
 
   void parse_mixed_method(Spec& spec) {
-    const auto mixing = [&](size_t i) { return find_method(spec.methods[i].name)->mixing; };
+    const auto mixing = [&](size_t i) { return method_of(spec.methods[i]).mixing; };
     const size_t begin = at_;
     if (mixing(0) == Mixing::kNever) fail(begin - 1, spec.methods[0].name + " cannot be mixed with another method");
     parse_method(spec);
@@ -150,7 +150,7 @@ class Parser {
 };
 
 std::string print_method(const MethodSpec& part) {
-  if (!find_method(part.name)->takes_ratio) return part.name;
+  if (!method_of(part).takes_ratio) return part.name;
   return part.name + "-" + std::to_string(part.ratio.part) + "/" + std::to_string(part.ratio.whole);
 }
 
@@ -178,14 +178,14 @@ std::string paper_name(const Spec& spec) {
   for (const MethodSpec& part : spec.methods) {
     char percentage[32];
     std::snprintf(percentage, sizeof percentage, "-%.1f%%", 100 * part.ratio.value());
-    text += (text.empty() ? "" : "+") + print_method(part) + (find_method(part.name)->takes_ratio ? percentage : "");
+    text += (text.empty() ? "" : "+") + print_method(part) + (method_of(part).takes_ratio ? percentage : "");
   }
   return text;
 }
 
 int64_t Spec::virtual_rows() const {
   for (const MethodSpec& part : methods)
-    if (find_method(part.name)->mixing == Mixing::kVirtual) return part.ratio.part;
+    if (method_of(part).mixing == Mixing::kVirtual) return part.ratio.part;
   return 0;
 }
 

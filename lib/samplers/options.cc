@@ -47,7 +47,7 @@ bool is_mix(const Spec& spec) { return spec.methods.size() > 1; }
 bool has_virtual_rows(const Spec& spec) { return spec.virtual_rows() > 0; }
 bool draws(const Spec& spec) {
   for (const MethodSpec& part : spec.methods)
-    if (find_method(part.name)->draws) return true;
+    if (method_of(part).draws) return true;
   return false;
 }
 

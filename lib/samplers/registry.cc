@@ -31,6 +31,11 @@ const Method* find_method(std::string_view name) {
   return nullptr;
 }
 
+const Method& method_of(const MethodSpec& part) {
+  if (const Method* method = find_method(part.name)) return *method;
+  throw Error("unknown method '" + part.name + "' in a spec");
+}
+
 std::vector<MethodInfo> methods() {
   std::vector<MethodInfo> all;
   for (const Method* method : registry()) {

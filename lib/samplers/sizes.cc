@@ -7,7 +7,8 @@
 namespace samplenorm {
 
 int64_t share_of(int64_t count, Ratio ratio) {
-  const auto nearest = std::llround(static_cast<double>(count) * ratio.value());
+  const auto nearest =
+      std::llround(static_cast<double>(count) * static_cast<double>(ratio.part) / static_cast<double>(ratio.whole));
   return std::clamp<int64_t>(nearest, 1, std::max<int64_t>(count, 1));
 }
 

@@ -27,6 +27,7 @@ TEST(ShareOf, IsTheRatioOfTheRowsAtHandAndAtLeastOne) {
 }
 
 TEST(ShareOf, IsTheNearestWholeNumber) {
+  EXPECT_EQ(share_of(25, {29, 50}), 15);  // a tie, 14.5
   for (int64_t count = 1; count < 60; ++count)
     for (int64_t whole = 1; whole < 40; ++whole)
       for (int64_t part = 1; part <= whole; ++part) {
