@@ -6,7 +6,9 @@ if(NOT Torch_DIR AND NOT CMAKE_PREFIX_PATH)
     list(GET torch_places 0 Torch_DIR)
   endif()
 endif()
+set(CMAKE_MESSAGE_LOG_LEVEL ERROR)  # the wheel's configuration warns of a profiler library that the wheel does not have
 find_package(Torch REQUIRED)
+unset(CMAKE_MESSAGE_LOG_LEVEL)
 
 # A target of our own, since Torch's include directories are not marked as a system's and would flood us with warnings.
 add_library(samplenorm_torch INTERFACE)
