@@ -87,9 +87,9 @@ at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight, const at::Te
 }
 
 SAMPLENORM_FORWARD(forward) {
+  const Plan plan = make_plan(x.sizes(), spec, key);
   const ForwardArguments arguments{x, weight, bias, residual, relu};
   check_forward(arguments);
-  const Plan plan = make_plan(x.sizes(), spec, key);
   Normalized out = allocate_outputs(arguments, plan);
   if (x.numel() == 0) return out.tuple();
 
@@ -113,8 +113,8 @@ SAMPLENORM_FORWARD(forward) {
 }
 
 SAMPLENORM_BACKWARD(backward) {
-  check_backward(dy, x, weight, bias, mask);
   const Plan plan = make_plan(x.sizes(), spec, key);
+  check_backward({dy, x, weight, bias, mean, rstd, group_mean, mask}, plan);
   const bool has_mask = mask && mask->defined();
   Gradients out;
   out.x = empty_dense_like(x);

@@ -77,9 +77,9 @@ void find_statistics(const at::Tensor& x, const Plan& plan, double eps, Normaliz
 }  // namespace
 
 SAMPLENORM_FORWARD(forward) {
+  const Plan plan = make_plan(x.sizes(), spec, key);
   const ForwardArguments arguments{x, weight, bias, residual, relu};
   check_forward(arguments);
-  const Plan plan = make_plan(x.sizes(), spec, key);
   Normalized out = allocate_outputs(arguments, plan);
   if (x.numel() == 0) return out.tuple();
 
@@ -107,11 +107,11 @@ SAMPLENORM_FORWARD(forward) {
 }
 
 SAMPLENORM_BACKWARD(backward) {
-  check_backward(dy, x, weight, bias, mask);
   const Plan plan = make_plan(x.sizes(), spec, key);
+  check_backward({dy, x, weight, bias, mean, rstd, group_mean, mask}, plan);
   const at::Tensor input = dense(x);
   const at::Tensor gradient = dense_like(dy, input);
-  const at::Tensor bits = mask && mask->defined() ? mask->contiguous() : at::Tensor();
+  const at::Tensor bits = mask && mask->defined() ? *mask : at::Tensor();
   const Layout layout = layout_of(input);
   const at::Tensor sums = at::zeros({2, plan.chunk_count(), x.size(1)}, x.options().dtype(at::kDouble));
   const at::Tensor sum_dy = sums[0], sum_dy_xhat = sums[1];

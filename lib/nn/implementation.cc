@@ -26,7 +26,6 @@ void check_like(const at::Tensor& tensor, const at::Tensor& x, const char* what)
 }
 
 void check_input(const at::Tensor& x) {
-  TORCH_CHECK(x.dim() >= 2 && x.dim() <= 5, kName, ": expected an input of 2 to 5 dimensions, got ", x.dim());
   const auto type = x.scalar_type();
   TORCH_CHECK(type == at::kFloat || type == at::kDouble || type == at::kBFloat16 || type == at::kHalf, kName,
               ": expected an input of float32, float64, bfloat16 or float16, got ", type);
@@ -42,15 +41,22 @@ void check_forward(const ForwardArguments& arguments) {
   if (arguments.residual && arguments.residual->defined()) check_like(*arguments.residual, x, "a residual");
 }
 
-void check_backward(const at::Tensor& dy, const at::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
-                    const OptionalTensor& mask) {
+void check_backward(const BackwardArguments& arguments, const Plan& plan) {
+  const at::Tensor& x = arguments.x;
   check_input(x);
-  check_like(dy, x, "a gradient");
-  check_per_channel(weight, x.size(1), x, "a weight");
-  check_per_channel(bias, x.size(1), x, "a bias");
-  if (mask && mask->defined())
-    TORCH_CHECK(mask->scalar_type() == at::kByte && mask->sizes() == at::IntArrayRef(mask_sizes(x)), kName,
-                ": expected the mask of forward, ", mask_sizes(x), " bytes, got ", mask->sizes());
+  check_like(arguments.dy, x, "a gradient");
+  check_per_channel(arguments.weight, x.size(1), x, "a weight");
+  check_per_channel(arguments.bias, x.size(1), x, "a bias");
+  const auto check_saved = [&](const at::Tensor& saved, at::IntArrayRef sizes, at::ScalarType type, const char* what) {
+    TORCH_CHECK(
+        saved.sizes() == sizes && saved.scalar_type() == type && saved.is_contiguous() && saved.device() == x.device(),
+        kName, ": expected forward's ", what, ", contiguous, ", sizes, " of ", type, " on ", x.device(), ", got ",
+        saved.sizes(), " of ", saved.scalar_type(), " on ", saved.device());
+  };
+  check_saved(arguments.mean, {plan.chunk_count(), x.size(1)}, statistics_type(x), "mean");
+  check_saved(arguments.rstd, {plan.chunk_count(), x.size(1)}, statistics_type(x), "rstd");
+  check_saved(arguments.group_mean, {plan.chunk_count(), plan.groups, x.size(1)}, statistics_type(x), "group_mean");
+  if (arguments.mask && arguments.mask->defined()) check_saved(*arguments.mask, mask_sizes(x), at::kByte, "mask");
 }
 
 at::ScalarType statistics_type(const at::Tensor& x) {

@@ -25,8 +25,18 @@ struct ForwardArguments {
 
 /// Throws c10::Error for dimensions, types and sizes that do not fit together.
 void check_forward(const ForwardArguments& arguments);
-void check_backward(const at::Tensor& dy, const at::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
-                    const OptionalTensor& mask);
+
+struct BackwardArguments {
+  const at::Tensor& dy;
+  const at::Tensor& x;
+  const OptionalTensor& weight;
+  const OptionalTensor& bias;
+  const at::Tensor& mean;
+  const at::Tensor& rstd;
+  const at::Tensor& group_mean;
+  const OptionalTensor& mask;
+};
+void check_backward(const BackwardArguments& arguments, const Plan& plan);
 
 /// float32, or float64 for float64 activations.
 at::ScalarType statistics_type(const at::Tensor& x);

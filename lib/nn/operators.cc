@@ -11,14 +11,15 @@ namespace meta {
 
 SAMPLENORM_FORWARD(forward) {
   (void)eps;
+  const Plan plan = make_plan(x.sizes(), spec, key);
   const ForwardArguments arguments{x, weight, bias, residual, relu};
   check_forward(arguments);
-  return allocate_outputs(arguments, make_plan(x.sizes(), spec, key)).tuple();
+  return allocate_outputs(arguments, plan).tuple();
 }
 
 SAMPLENORM_BACKWARD(backward) {
-  (void)rstd, (void)group_mean, (void)spec, (void)key, (void)relu;
-  check_backward(dy, x, weight, bias, mask);
+  (void)relu;
+  check_backward({dy, x, weight, bias, mean, rstd, group_mean, mask}, make_plan(x.sizes(), spec, key));
   const auto per_channel = [&] { return at::empty({x.size(1)}, mean.options()); };
   const at::Tensor residual = mask && mask->defined() ? empty_dense_like(x) : at::empty({0}, x.options());
   return {empty_dense_like(x), per_channel(), per_channel(), residual};

@@ -85,6 +85,22 @@ def test_differentiating_the_backward_operator_itself_is_an_error_not_a_wrong_nu
         dx.sum().backward()
 
 
+def test_saved_tensors_of_another_size_or_type_are_an_error_not_a_stray_read():
+    x, weight, bias, residual = inputs((5, 2, 2, 2))
+    saved = dict(zip(("y", "mean", "rstd", "var", "group_mean", "mask"), call(x, weight, bias, residual, "LS-1/4", True)))
+
+    def backward(**changed):
+        s = {**saved, **changed}
+        return ops.sampled_batch_norm_backward(x, x, weight, bias, s["mean"], s["rstd"], s["group_mean"], s["mask"],
+                                               "LS-1/4", KEY, True)
+
+    backward()
+    for name in ("mean", "rstd", "group_mean", "mask"):
+        for wrong in (saved[name][..., :1], saved[name].to(torch.int32), saved[name].new_empty(0)):
+            with pytest.raises(RuntimeError, match=f"expected forward's {name}"):
+                backward(**{name: wrong})
+
+
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_operators_pass_torchs_operator_check(spec, fusion):

@@ -32,6 +32,8 @@ void check_values_per_channel(const Sample& sample, at::IntArrayRef sizes, const
 }  // namespace
 
 Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key) {
+  TORCH_CHECK(sizes.size() >= 2 && sizes.size() <= 5, "samplenorm: expected an input of 2 to 5 dimensions, got ",
+              sizes.size());
   Plan plan;
   const bool one_group_left = spec.methods.size() == 1 || spec.beta == 0 || spec.beta == 1;
   plan.groups = one_group_left ? 1 : static_cast<int64_t>(spec.methods.size());
