@@ -85,6 +85,12 @@ def test_differentiating_the_backward_operator_itself_is_an_error_not_a_wrong_nu
         dx.sum().backward()
 
 
+@pytest.mark.parametrize("sizes", [(), (4,), (2, 2, 2, 2, 2, 2)])
+def test_an_input_of_too_few_or_too_many_dimensions_is_an_error(sizes):
+    with pytest.raises(RuntimeError, match="expected an input of 2 to 5 dimensions"):
+        call(torch.ones(sizes), None, None, None, "BN", False)
+
+
 def test_saved_tensors_of_another_size_or_type_are_an_error_not_a_stray_read():
     x, weight, bias, residual = inputs((5, 2, 2, 2))
     saved = dict(zip(("y", "mean", "rstd", "var", "group_mean", "mask"), call(x, weight, bias, residual, "LS-1/4", True)))

@@ -25,8 +25,8 @@ struct Plan {
   int64_t chunk_count() const { return static_cast<int64_t>(chunks.size()); }
 };
 
-/// `key` is {seed, layer, epoch, step}, as the operators take it. Checks that there is something to sample, and more
-/// than one value of it per channel.
+/// `key` is {seed, layer, epoch, step}, as the operators take it. Checks that there are 2 to 5 dimensions, something to
+/// sample, and more than one value of it per channel.
 Plan make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key);
 Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key);
 
