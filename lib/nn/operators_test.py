@@ -76,6 +76,19 @@ def test_second_derivative_passes_torchs_numerical_check(spec, fusion):
     assert torch.autograd.gradgradcheck(function, tensors, atol=1e-4, rtol=1e-3)
 
 
+@pytest.mark.parametrize("fusion", FUSIONS)
+@pytest.mark.parametrize("spec", SPECS)
+def test_gradients_that_can_be_differentiated_again_are_the_same(spec, fusion):
+    relu, with_residual = FUSIONS[fusion]
+    tensors = [tensor.requires_grad_() for tensor in inputs((8, 2, 3, 4))]
+    y = call(*tensors[:3], tensors[3] if with_residual else None, spec, relu)[0]
+    wanted = tensors if with_residual else tensors[:3]
+    dy = torch.linspace(-1, 2, y.numel(), dtype=y.dtype).view_as(y)
+    once = torch.autograd.grad(y, wanted, dy, retain_graph=True)
+    for actual, expected in zip(torch.autograd.grad(y, wanted, dy, create_graph=True), once):
+        torch.testing.assert_close(actual, expected)
+
+
 def test_differentiating_the_backward_operator_itself_is_an_error_not_a_wrong_number():
     x, weight, bias, _ = inputs((5, 2, 2, 2))
     _, mean, rstd, _, group_mean, _ = call(x, weight, bias, None, "BN", False)
@@ -92,7 +105,7 @@ def test_an_input_of_too_few_or_too_many_dimensions_is_an_error(sizes):
 
 
 def test_saved_tensors_of_another_size_or_type_are_an_error_not_a_stray_read():
-    x, weight, bias, residual = inputs((5, 2, 2, 2))
+    x, weight, bias, residual = inputs((5, 2, 3, 3))
     saved = dict(zip(("y", "mean", "rstd", "var", "group_mean", "mask"), call(x, weight, bias, residual, "LS-1/4", True)))
 
     def backward(**changed):
