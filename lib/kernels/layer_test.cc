@@ -46,8 +46,8 @@ struct Layer {
       out.shift.push_back(static_cast<C>(beta[c] - scale * out.mean[c]));
     }
     out.mask.resize(static_cast<size_t>(x.sizes.n * mask_row_bytes(x.layout())));
-    apply<T>(x.layout(), {x.data.data(), residual.data.data(), out.scale.data(), out.shift.data(), relu, out.y.begin(),
-                          out.mask.data()});
+    apply<T>(x.layout(), x.layout(), {x.data.data(), residual.data.data(), out.scale.data(), out.shift.data(), relu,
+                                      out.y.begin(), out.mask.data()});
     return out;
   }
 
@@ -58,11 +58,18 @@ struct Layer {
 
   Gradients backward(const Tensor<T>& dy, const Forward& out) const {
     Gradients grads{x, x, std::vector<double>(channels()), std::vector<double>(channels())};
-    std::vector<C> mean(out.mean.begin(), out.mean.end()), rstd;
-    for (const double var : out.var) rstd.push_back(static_cast<C>(1 / std::sqrt(var + kEpsilon)));
-    reference::backward<T>(x.layout(), {dy.data.data(), x.data.data(), mean.data(), rstd.data(), out.scale.data(),
-                                        out.shift.data(), relu, relu ? out.mask.data() : nullptr, grads.dx.begin(),
-                                        grads.dresidual.begin(), grads.dbeta, grads.dgamma});
+    const std::vector<C> mean(out.mean.begin(), out.mean.end());
+    reference::backward<T>(x.layout(), x.layout(),
+                           {.dy = dy.data.data(),
+                            .x = x.data.data(),
+                            .centre = mean.data(),
+                            .scale = out.scale.data(),
+                            .mask = relu ? out.mask.data() : nullptr,
+                            .dx = grads.dx.begin(),
+                            .dresidual = grads.dresidual.begin(),
+                            .sum_dy = grads.dbeta,
+                            .sum_dy_x = grads.dgamma});
+    for (size_t c = 0; c < channels(); ++c) grads.dgamma[c] /= std::sqrt(out.var[c] + kEpsilon);
     for (size_t g = 0; g < sample.groups.size(); ++g) {
       const Group& group = sample.groups[g];
       const double share = group.weight / static_cast<double>(group.points());
@@ -72,7 +79,9 @@ struct Layer {
         offset.push_back(static_cast<C>(share * gamma[c] / sigma * grads.dbeta[c]));
         slope.push_back(static_cast<C>(share * gamma[c] / (sigma * sigma) * grads.dgamma[c]));
       }
-      correct<T>(x.layout(), group, {x.data.data(), group_mean.data(), offset.data(), slope.data(), grads.dx.begin()});
+      std::vector<T> sampled(static_cast<size_t>(group.points() * x.sizes.c));
+      gather(x.layout(), x.data.data(), group, sampled.data());
+      correct<T>(x.layout(), group, {sampled.data(), group_mean.data(), offset.data(), slope.data(), grads.dx.begin()});
     }
     return grads;
   }

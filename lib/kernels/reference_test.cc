@@ -23,9 +23,11 @@ class ReferenceTest : public ::testing::Test {
 using Types = ::testing::Types<float, double, BFloat16, Float16>;
 TYPED_TEST_SUITE(ReferenceTest, Types);
 
-bool bit_of(const std::vector<uint8_t>& mask, const Layout& layout, int64_t row, size_t element) {
-  const size_t in_row = element - static_cast<size_t>(row * layout.row_elements());
-  return mask.at(static_cast<size_t>(row * mask_row_bytes(layout)) + in_row / 8) >> in_row % 8 & 1;
+/// The definition of a mask: an inner run of memory (a point's channels, a channel's map) begins with a byte.
+bool bit_of(const std::vector<uint8_t>& mask, const Layout& layout, size_t element) {
+  const auto length = static_cast<size_t>(layout.channel_stride == 1 ? layout.channels : layout.points());
+  const size_t run = element / length, in_run = element % length;
+  return mask.at(run * ((length + 7) / 8) + in_run / 8) >> in_run % 8 & 1;
 }
 
 int64_t bits_set(const std::vector<uint8_t>& mask) {
@@ -65,7 +67,7 @@ TYPED_TEST(ReferenceTest, ApplyScalesShiftsAddsTheResidualAndCutsOff) {
     for (const bool with_residual : {false, true})
       for (const bool relu : {false, true}) {
         auto y = this->tensor(sizes, format);
-        apply<TypeParam>(x.layout(), {x.data.data(), with_residual ? residual.data.data() : nullptr, scale.data(),
+        apply<TypeParam>(x.layout(), x.layout(), {x.data.data(), with_residual ? residual.data.data() : nullptr, scale.data(),
                                       shift.data(), relu, y.begin()});
         for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
           double expected = x.at(n, c, d, h, w) * scale[static_cast<size_t>(c)] + shift[static_cast<size_t>(c)];
@@ -83,47 +85,64 @@ TYPED_TEST(ReferenceTest, ApplySetsTheMaskBitsOfPositiveResultsAlone) {
     const auto scale = this->channels(sizes), shift = this->channels(sizes);
     auto y = this->tensor(sizes, format);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())), 0xFF);
-    apply<TypeParam>(x.layout(),
+    apply<TypeParam>(x.layout(), x.layout(),
                      {x.data.data(), residual.data.data(), scale.data(), shift.data(), true, y.begin(), mask.data()});
     int64_t positive = 0;
     for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
       const size_t i = x.index(n, c, d, h, w);
-      ASSERT_EQ(bit_of(mask, x.layout(), n, i), y.value(i) > 0);
+      ASSERT_EQ(bit_of(mask, x.layout(), i), y.value(i) > 0);
       positive += y.value(i) > 0;
     });
     EXPECT_EQ(bits_set(mask), positive) << "bits are set behind the end of a row";
   });
 }
 
-TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndAddsToBothSums) {
+TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndGivesBothSums) {
   enum Relu { kNone, kFromX, kFromMask };
   for_each_case([&](const Sizes& sizes, Format format) {
     const auto x = this->tensor(sizes, format), dy = this->tensor(sizes, format);
-    const auto mean = this->channels(sizes), rstd = this->channels(sizes);
-    const auto scale = this->channels(sizes), shift = this->channels(sizes);
+    const auto centre = this->channels(sizes), scale = this->channels(sizes);
+    const auto relu_scale = this->channels(sizes), relu_shift = this->channels(sizes);
+    const auto offset = this->channels(sizes), slope = this->channels(sizes);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())));
     for (uint8_t& byte : mask) byte = static_cast<uint8_t>(this->random());
-    for (const Relu relu : {kNone, kFromX, kFromMask}) {
-      auto dx = this->tensor(sizes, format), dresidual = this->tensor(sizes, format);
-      std::vector<double> sum(static_cast<size_t>(sizes.c), 1e9), sum_xhat(static_cast<size_t>(sizes.c), -1e9);
-      std::vector<double> expected_sum = sum, expected_sum_xhat = sum_xhat;
-      backward<TypeParam>(x.layout(), {dy.data.data(), x.data.data(), mean.data(), rstd.data(), scale.data(),
-                                       shift.data(), relu == kFromX, relu == kFromMask ? mask.data() : nullptr,
-                                       dx.begin(), dresidual.begin(), sum, sum_xhat});
-      for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
-        const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
-        bool passes = true;
-        if (relu == kFromX) passes = x.value(i) * scale[at] + shift[at] > 0;
-        if (relu == kFromMask) passes = bit_of(mask, x.layout(), n, i);
-        const double gradient = passes ? dy.value(i) : 0;
-        ASSERT_EQ(dx.value(i), stored<TypeParam>(gradient * scale[at]));
-        ASSERT_EQ(dresidual.value(i), gradient);
-        expected_sum[at] += gradient;
-        expected_sum_xhat[at] += gradient * (x.value(i) - mean[at]) * rstd[at];
-      });
-      EXPECT_EQ(sum, expected_sum);
-      EXPECT_EQ(sum_xhat, expected_sum_xhat);
-    }
+    for (const Relu relu : {kNone, kFromX, kFromMask})
+      for (const bool corrected : {false, true}) {
+        auto dx = this->tensor(sizes, format), dresidual = this->tensor(sizes, format);
+        const std::vector<double> zeros(static_cast<size_t>(sizes.c));
+        std::vector<double> sum(zeros.size(), 1e9), sum_x(zeros.size(), -1e9);
+        std::vector<double> expected_sum = zeros, expected_sum_x = zeros;
+        backward<TypeParam>(x.layout(), x.layout(),
+                            {.dy = dy.data.data(),
+                             .x = x.data.data(),
+                             .centre = centre.data(),
+                             .scale = scale.data(),
+                             .relu = relu == kFromX,
+                             .relu_scale = relu_scale.data(),
+                             .relu_shift = relu_shift.data(),
+                             .mask = relu == kFromMask ? mask.data() : nullptr,
+                             .offset = corrected ? offset.data() : nullptr,
+                             .slope = corrected ? slope.data() : nullptr,
+                             .dx = dx.begin(),
+                             .dresidual = dresidual.begin(),
+                             .sum_dy = sum,
+                             .sum_dy_x = sum_x});
+        for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
+          const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
+          bool passes = true;
+          if (relu == kFromX) passes = x.value(i) * relu_scale[at] + relu_shift[at] > 0;
+          if (relu == kFromMask) passes = bit_of(mask, x.layout(), i);
+          const double gradient = passes ? dy.value(i) : 0;
+          const double deviation = x.value(i) - centre[at];
+          const double correction = corrected ? offset[at] + slope[at] * deviation : 0;
+          ASSERT_EQ(dx.value(i), stored<TypeParam>(gradient * scale[at] - correction));
+          ASSERT_EQ(dresidual.value(i), gradient);
+          expected_sum[at] += gradient;
+          expected_sum_x[at] += gradient * deviation;
+        });
+        EXPECT_EQ(sum, expected_sum);
+        EXPECT_EQ(sum_x, expected_sum_x);
+      }
   });
 }
 
@@ -132,8 +151,10 @@ TYPED_TEST(ReferenceTest, CorrectSubtractsALineInXOnTheGroupsPointsAlone) {
     const auto x = this->tensor(sizes, format), before = this->tensor(sizes, format);
     const auto mean = this->channels(sizes), offset = this->channels(sizes), slope = this->channels(sizes);
     for (const Group& group : groups_in(sizes)) {
+      std::vector<TypeParam> sampled(static_cast<size_t>(group.points() * sizes.c));
+      gather(x.layout(), x.data.data(), group, sampled.data());
       auto dx = before;
-      correct<TypeParam>(x.layout(), group, {x.data.data(), mean.data(), offset.data(), slope.data(), dx.begin()});
+      correct<TypeParam>(x.layout(), group, {sampled.data(), mean.data(), offset.data(), slope.data(), dx.begin()});
       for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
         const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
         double expected = before.value(i);

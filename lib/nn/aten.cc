@@ -34,6 +34,18 @@ at::Tensor chunk_points(const at::Tensor& tensor, const Chunk& chunk) {
   return as_points(rows_of(tensor, chunk)).to(statistics_type(tensor));
 }
 
+/// Elements of an inner run of a dense tensor like `tensor`.
+int64_t run_length(const at::Tensor& tensor) {
+  const int64_t points = tensor.numel() / (tensor.size(0) * tensor.size(1));
+  return lies_channels_last(tensor) || points == 1 ? tensor.size(1) : points;
+}
+
+/// xhat from y, where ReLU let it pass.
+at::Tensor recovered(const at::Tensor& y, const OptionalTensor& weight, const OptionalTensor& bias) {
+  const at::Tensor centred = bias && bias->defined() ? y - bias->to(y.scalar_type()) : y;
+  return weight && weight->defined() ? centred / weight->to(y.scalar_type()) : centred;
+}
+
 struct ChunkStatistics {
   at::Tensor mean, var, unbiased_var, group_mean;
 };
@@ -56,22 +68,57 @@ ChunkStatistics statistics_of(const at::Tensor& points, const Chunk& chunk) {
   return out;
 }
 
-/// One bit a point, in the order in which `y` lies in memory; a row of bytes for each row of y.
+/// One bit a point, in the order in which `y` lies in memory; a row of bytes for each row of y, an inner run (a point's
+/// channels or a channel's map) beginning with a byte.
 at::Tensor pack_mask(const at::Tensor& passes, const at::Tensor& y) {
   const at::Tensor ordered = lies_channels_last(y) ? passes : from_points(passes, y);
-  const at::Tensor rows = ordered.reshape({y.size(0), -1}).to(at::kByte);
-  const at::Tensor padded = at::constant_pad_nd(rows, {0, (8 - rows.size(1) % 8) % 8});
+  const at::Tensor runs = ordered.reshape({-1, run_length(y)}).to(at::kByte);
+  const at::Tensor padded = at::constant_pad_nd(runs, {0, (8 - runs.size(1) % 8) % 8});
   const at::Tensor places = at::arange(8, padded.options());
   return at::bitwise_left_shift(padded.view({y.size(0), -1, 8}), places).sum(-1, false, at::kByte);
 }
+
+/// The part of `sampled_x` (or of its copy) that belongs to a group, as (points, C).
+at::Tensor copy_of(const at::Tensor& sampled_x, const Chunk& chunk, size_t g, at::TensorList x) {
+  int64_t channels = 0;
+  for (const at::Tensor& part : x) channels += part.size(1);
+  const int64_t points = chunk.sample.groups[g].points();
+  const bool by_point = lies_channels_last(x[0]) || chunk.shape.map_points() == 1;
+  int64_t begin = chunk.first_in_copy[g] * channels;
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& part : x) {
+    const int64_t count = part.size(1);
+    const at::Tensor values = sampled_x.narrow(0, begin, points * count);
+    parts.push_back(by_point ? values.view({points, count}) : values.view({count, points}).t());
+    begin += points * count;
+  }
+  return at::cat(parts, 1);
+}
+
+/// Writes a group's points into `sampled_x`.
+void fill_copy(const at::Tensor& sampled_x, const at::Tensor& points, const Chunk& chunk, size_t g, at::TensorList x) {
+  const at::Tensor sampled = points.index_select(0, indices_of(chunk.sample.groups[g], chunk.shape, points));
+  const bool by_point = lies_channels_last(x[0]) || chunk.shape.map_points() == 1;
+  int64_t begin = chunk.first_in_copy[g] * points.size(1), first = 0;
+  for (const at::Tensor& part : x) {
+    const at::Tensor values = sampled.narrow(1, first, part.size(1));
+    sampled_x.narrow(0, begin, values.numel()).copy_((by_point ? values : values.t()).reshape(-1));
+    begin += values.numel();
+    first += part.size(1);
+  }
+}
+
+at::Tensor concatenated(at::TensorList x) { return x.size() == 1 ? x[0] : at::cat(x, 1); }
 
 }  // namespace
 
 at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& like) {
   const at::Tensor places = at::arange(8, mask.options());
-  const at::Tensor bits = at::bitwise_right_shift(mask.unsqueeze(-1), places).bitwise_and(1).flatten(1);
-  const at::Tensor rows = bits.narrow(1, 0, like.numel() / like.size(0)).to(like.scalar_type());
-  return lies_channels_last(like) ? from_points(rows.reshape({-1, like.size(1)}), like) : rows.reshape(like.sizes());
+  const int64_t length = run_length(like);
+  const at::Tensor bytes = mask.reshape({-1, (length + 7) / 8, 1});
+  const at::Tensor bits = at::bitwise_right_shift(bytes, places).bitwise_and(1).flatten(1);
+  const at::Tensor runs = bits.narrow(1, 0, length).to(like.scalar_type());
+  return lies_channels_last(like) ? from_points(runs.reshape({-1, like.size(1)}), like) : runs.reshape(like.sizes());
 }
 
 at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Plan& plan,
@@ -87,20 +134,25 @@ at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight, const at::Te
 }
 
 SAMPLENORM_FORWARD(forward) {
-  const Plan plan = make_plan(x.sizes(), spec, key);
-  const ForwardArguments arguments{x, weight, bias, residual, relu};
+  (void)lean;
+  const std::vector<int64_t> sizes = whole_sizes(x);
+  const auto plan = make_plan(sizes, spec, key);
+  const ForwardArguments arguments{x, sizes, weight, bias, residual, relu};
   check_forward(arguments);
-  Normalized out = allocate_outputs(arguments, plan);
-  if (x.numel() == 0) return out.tuple();
+  const Normalized out = allocate_outputs(arguments, *plan);
+  if (out.y.numel() == 0) return out.tuple();
 
-  for (int64_t k = 0; k < plan.chunk_count(); ++k) {
-    const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
-    const at::Tensor points = chunk_points(x, chunk);
+  const at::Tensor whole = concatenated(x);
+  for (int64_t k = 0; k < plan->chunk_count(); ++k) {
+    const Chunk& chunk = plan->chunks[static_cast<size_t>(k)];
+    const at::Tensor points = chunk_points(whole, chunk);
     const ChunkStatistics statistics = statistics_of(points, chunk);
     const at::Tensor mean = out.mean[k].copy_(statistics.mean);
     const at::Tensor rstd = out.rstd[k].copy_(at::rsqrt(statistics.var + eps));
     out.unbiased_var[k].copy_(statistics.unbiased_var);
     out.group_mean[k].copy_(statistics.group_mean);
+    for (size_t g = 0; g < chunk.sample.groups.size() && !chunk.everything; ++g)
+      fill_copy(out.sampled_x, as_points(rows_of(whole, chunk)), chunk, g, x);
 
     const Affine coefficients = affine(weight, bias, mean, rstd);
     at::Tensor y = points * coefficients.scale + coefficients.shift;
@@ -113,27 +165,33 @@ SAMPLENORM_FORWARD(forward) {
 }
 
 SAMPLENORM_BACKWARD(backward) {
-  const Plan plan = make_plan(x.sizes(), spec, key);
-  check_backward({dy, x, weight, bias, mean, rstd, group_mean, mask}, plan);
-  const bool has_mask = mask && mask->defined();
-  Gradients out;
-  out.x = empty_dense_like(x);
-  out.weight = at::zeros({x.size(1)}, mean.options());
-  out.bias = at::zeros({x.size(1)}, mean.options());
-  out.residual = has_mask ? empty_dense_like(x) : at::empty({0}, x.options());
-  if (x.numel() == 0) return out.tuple();
+  const std::vector<int64_t> sizes = whole_sizes(x);
+  const auto plan = make_plan(sizes, spec, key);
+  const BackwardArguments arguments{dy, x, sizes, weight, bias, mean, rstd, group_mean, sampled_x, mask, lean};
+  check_backward(arguments, *plan);
+  Gradients out = allocate_gradients(arguments);
+  if (dy.numel() == 0) return out.tuple();
 
+  const at::Tensor whole = concatenated(x);
+  out.weight.zero_();
+  out.bias.zero_();
+  const bool has_mask = mask && mask->defined();
   const Affine coefficients = affine(weight, bias, mean, rstd);
-  const at::Tensor gradient = has_mask ? dy * unpack_mask(*mask, x) : dy;
+  const at::Tensor gradient = has_mask ? dy * unpack_mask(*mask, whole) : dy;
   if (has_mask) out.residual.copy_(gradient);
-  for (int64_t k = 0; k < plan.chunk_count(); ++k) {
-    const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
+  const at::Tensor whole_dx = x.size() == 1 ? out.x[0] : empty_dense_like(x[0], sizes);
+  for (int64_t k = 0; k < plan->chunk_count(); ++k) {
+    const Chunk& chunk = plan->chunks[static_cast<size_t>(k)];
     const at::Tensor scale = coefficients.scale[k];
-    const at::Tensor points = chunk_points(x, chunk);
+    const at::Tensor points = chunk_points(whole, chunk);
     at::Tensor dpoints = chunk_points(gradient, chunk);
-    if (relu && !has_mask) dpoints = dpoints.masked_fill((points * scale + coefficients.shift[k]).le(0), 0);
+    if (relu && !has_mask) {
+      const at::Tensor y = lean ? points : points * scale + coefficients.shift[k];
+      dpoints = dpoints.masked_fill(y.le(0), 0);
+    }
     const at::Tensor sum_dy = dpoints.sum(0);
-    const at::Tensor sum_dy_xhat = (dpoints * ((points - mean[k]) * rstd[k])).sum(0);
+    const at::Tensor xhat = lean ? recovered(points, weight, bias) : (points - mean[k]) * rstd[k];
+    const at::Tensor sum_dy_xhat = (dpoints * xhat).sum(0);
     out.bias.add_(sum_dy);
     out.weight.add_(sum_dy_xhat);
 
@@ -142,11 +200,18 @@ SAMPLENORM_BACKWARD(backward) {
       const Group& group = chunk.sample.groups[g];
       const double share = group.weight / static_cast<double>(group.points());
       const at::Tensor indices = indices_of(group, chunk.shape, points);
-      const at::Tensor deviation = points.index_select(0, indices) - group_mean[k][static_cast<int64_t>(g)];
+      const at::Tensor sampled = chunk.everything ? points.index_select(0, indices)
+                                                  : copy_of(sampled_x, chunk, g, x).to(points.scalar_type());
+      const at::Tensor deviation = sampled - group_mean[k][static_cast<int64_t>(g)];
       dx.index_add_(0, indices, -share * scale * (sum_dy + rstd[k] * sum_dy_xhat * deviation));
     }
-    const at::Tensor dx_rows = rows_of(out.x, chunk);
+    const at::Tensor dx_rows = rows_of(whole_dx, chunk);
     dx_rows.copy_(from_points(dx, dx_rows));
+  }
+  for (int64_t i = 0, first = 0; x.size() > 1 && i < static_cast<int64_t>(x.size()); ++i) {
+    at::Tensor& dx = out.x[static_cast<size_t>(i)];
+    dx.copy_(whole_dx.narrow(1, first, dx.size(1)));
+    first += dx.size(1);
   }
   return out.tuple();
 }

@@ -2,7 +2,8 @@
 // (create_graph), the first is built from ATen calls instead, which differentiate themselves.
 
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
-#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 #include <torch/torch.h>
 
@@ -13,7 +14,7 @@
 namespace samplenorm {
 namespace {
 
-using torch::autograd::AutogradContext;
+using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
 /// dx, dweight, dbias and dresidual as differentiable functions of dy, x, weight and bias.
@@ -40,59 +41,126 @@ variable_list differentiable_gradients(const at::Tensor& dy, const at::Tensor& x
   return gradients;
 }
 
-class SampledBatchNormFunction : public torch::autograd::Function<SampledBatchNormFunction> {
- public:
-  static variable_list forward(AutogradContext* context, const at::Tensor& x, const OptionalTensor& weight_or_none,
-                               const OptionalTensor& bias_or_none, const OptionalTensor& residual_or_none,
-                               const std::string& spec, std::vector<int64_t> key, double eps, bool relu) {
-    at::AutoDispatchBelowADInplaceOrView below;
-    const at::Tensor weight = value_or_undefined(weight_or_none);
-    const at::Tensor bias = value_or_undefined(bias_or_none);
-    const at::Tensor residual = value_or_undefined(residual_or_none);
-    Normalized out = sampled_batch_norm(x, weight, bias, residual, spec, key, eps, relu);
-    context->save_for_backward({x, weight, bias, out.mean, out.rstd, out.group_mean, out.mask});
-    context->saved_data["spec"] = spec;
-    context->saved_data["key"] = std::move(key);
-    context->saved_data["eps"] = eps;
-    context->saved_data["relu"] = relu;
-    context->saved_data["residual"] = residual.defined();
-    context->mark_non_differentiable({out.mean, out.rstd, out.unbiased_var, out.group_mean, out.mask});
-    return {out.y, out.mean, out.rstd, out.unbiased_var, out.group_mean, out.mask};
+/// Derived from Node itself: torch::autograd::Function wraps every argument, which costs small layers more than their
+/// kernels do.
+struct SampledBatchNormBackward : torch::autograd::Node {
+  std::vector<SavedVariable> x;  ///< or y in the lean mode
+  SavedVariable weight, bias, mean, rstd, group_mean, sampled_x, mask;
+  std::string spec;
+  std::vector<int64_t> key;
+  double eps = 0;
+  bool relu = false, has_residual = false, lean = false;
+
+  variable_list apply(variable_list&& gradients) override {
+    const std::lock_guard lock(mutex_);
+    const at::Tensor& dy = gradients[0];
+    variable_list result(x.size() + 3);
+    if (!dy.defined()) return result;
+    variable_list inputs;
+    for (const SavedVariable& saved : x) inputs.push_back(saved.unpack(lean ? self() : nullptr));
+    const at::Tensor gamma = weight.unpack(), beta = bias.unpack();
+    if (at::GradMode::is_enabled() && dy.numel() > 0) {
+      TORCH_CHECK(!lean, "samplenorm: the lean mode keeps no x for a second derivative; use lean(false) where gradients "
+                         "are differentiated again");
+      return second_order(dy, inputs, gamma, beta);
+    }
+    const Normalized saved{.y = {},
+                           .mean = mean.unpack(),
+                           .rstd = rstd.unpack(),
+                           .unbiased_var = {},
+                           .group_mean = group_mean.unpack(),
+                           .sampled_x = sampled_x.unpack(),
+                           .mask = mask.unpack()};
+    Gradients found = sampled_batch_norm_backward(dy, inputs, gamma, beta, saved, spec, key, relu, lean);
+    std::move(found.x.begin(), found.x.end(), result.begin());
+    at::Tensor* behind = result.data() + x.size();
+    if (gamma.defined()) behind[0] = found.weight.to(gamma.scalar_type());
+    if (beta.defined()) behind[1] = found.bias.to(beta.scalar_type());
+    if (has_residual) behind[2] = relu ? found.residual : dy;
+    return result;
   }
 
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &x = saved[0], &weight = saved[1], &bias = saved[2];
-    const at::Tensor& dy = gradients[0];
-    const std::string spec = context->saved_data["spec"].toStringRef();
-    const std::vector<int64_t> key = context->saved_data["key"].toIntVector();
-    const bool relu = context->saved_data["relu"].toBool();
-    const bool has_residual = context->saved_data["residual"].toBool();
+  void release_variables() override {
+    const std::lock_guard lock(mutex_);
+    for (SavedVariable& saved : x) saved.reset_data();
+    for (SavedVariable* saved : {&weight, &bias, &mean, &rstd, &group_mean, &sampled_x, &mask}) saved->reset_data();
+  }
 
-    variable_list result(8);
-    if (!dy.defined()) return result;
-    if (at::GradMode::is_enabled() && x.numel() > 0) {
-      variable_list first = differentiable_gradients(dy, x, weight, bias, saved[6], make_plan(x.sizes(), spec, key),
-                                                     context->saved_data["eps"].toDouble(), relu);
-      std::move(first.begin(), first.end(), result.begin());
-      if (!has_residual) result[3].reset();
-      return result;
+  std::string name() const override { return "SampledBatchNormBackward"; }
+
+ private:
+  c10::intrusive_ptr<Node> self() { return c10::intrusive_ptr<Node>::reclaim_copy(this); }
+
+  variable_list second_order(const at::Tensor& dy, const variable_list& inputs, const at::Tensor& gamma,
+                             const at::Tensor& beta) {
+    const at::Tensor whole = inputs.size() == 1 ? inputs[0] : at::cat(inputs, 1);
+    const auto plan = make_plan(whole.sizes(), spec, key);
+    const variable_list first =
+        differentiable_gradients(dy, whole, gamma, beta, mask.unpack(), *plan, eps, relu);
+    variable_list result;
+    int64_t channel = 0;
+    for (const at::Tensor& input : inputs) {
+      const int64_t channels = input.size(1);
+      result.push_back(first[0].defined() ? first[0].narrow(1, channel, channels) : at::Tensor());
+      channel += channels;
     }
-    const Normalized statistics{
-        .y = {}, .mean = saved[3], .rstd = saved[4], .unbiased_var = {}, .group_mean = saved[5], .mask = saved[6]};
-    Gradients found = sampled_batch_norm_backward(dy, x, weight, bias, statistics, spec, key, relu);
-    result[0] = found.x;
-    if (weight.defined()) result[1] = found.weight.to(weight.scalar_type());
-    if (bias.defined()) result[2] = found.bias.to(bias.scalar_type());
-    if (has_residual) result[3] = relu ? found.residual : dy;
+    result.insert(result.end(), {first[1], first[2], has_residual ? first[3] : at::Tensor()});
     return result;
   }
 };
 
+/// Where the rounding of y would cost more than a digit of xhat = (y - beta) / gamma, x is kept.
+bool can_be_lean(const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, const Normalized& out,
+                 at::TensorList x) {
+  const at::NoGradGuard no_gradients;
+  constexpr double kMostOffset = 10;
+  // Statistics of all points leave nothing in sampled_x, and need x everywhere.
+  if (residual.defined() || x.size() != 1 || out.sampled_x.numel() == 0) return false;
+  if (!weight.defined()) return !bias.defined() || (bias.abs() <= kMostOffset).all().item<bool>();
+  const at::Tensor offset = bias.defined() ? bias.abs() : at::zeros_like(weight);
+  return (weight.ne(0) & (offset <= kMostOffset * weight.abs())).all().item<bool>();
+}
+
 SAMPLENORM_FORWARD(differentiable) {
-  const variable_list out =
-      SampledBatchNormFunction::apply(x, weight, bias, residual, std::string(spec), key.vec(), eps, relu);
-  return {out[0], out[1], out[2], out[3], out[4], out[5]};
+  const at::Tensor gamma = value_or_undefined(weight), beta = value_or_undefined(bias);
+  const at::Tensor added = value_or_undefined(residual);
+  const auto has_tangent = [](const at::Tensor& tensor) { return torch::autograd::isFwGradDefined(tensor); };
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      std::none_of(x.begin(), x.end(), has_tangent) && !has_tangent(gamma) && !has_tangent(beta) && !has_tangent(added),
+      "samplenorm::sampled_batch_norm: expected reverse-mode differentiation, got a forward-mode tangent");
+
+  c10::intrusive_ptr<SampledBatchNormBackward> node;
+  if (torch::autograd::compute_requires_grad(x, gamma, beta, added)) {
+    node = c10::make_intrusive<SampledBatchNormBackward>();
+    node->set_next_edges(torch::autograd::collect_next_edges(x, gamma, beta, added));
+  }
+  Normalized out;
+  {
+    at::AutoDispatchBelowADInplaceOrView below;
+    out = sampled_batch_norm(x, gamma, beta, added, std::string(spec), key, eps, relu, lean);
+  }
+  if (!node) return out.tuple();
+  torch::autograd::set_history(out.y, node);
+  node->lean = lean && can_be_lean(gamma, beta, added, out, x);
+  if (node->lean) {
+    node->x.emplace_back(out.y, /*is_output=*/true);
+  } else {
+    for (const at::Tensor& input : x) node->x.emplace_back(input, /*is_output=*/false);
+  }
+  const auto save = [](SavedVariable& place, const at::Tensor& value) { place = SavedVariable(value, false); };
+  save(node->weight, gamma);
+  save(node->bias, beta);
+  save(node->mean, out.mean);
+  save(node->rstd, out.rstd);
+  save(node->group_mean, out.group_mean);
+  save(node->sampled_x, out.sampled_x);
+  save(node->mask, out.mask);
+  node->spec = spec;
+  node->key = key.vec();
+  node->eps = eps;
+  node->relu = relu;
+  node->has_residual = added.defined();
+  return out.tuple();
 }
 
 }  // namespace

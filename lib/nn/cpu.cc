@@ -5,13 +5,20 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/reference.h"
+#include "kernels/kernels.h"
 #include "kernels/types.h"
 #include "nn/implementation.h"
+#include "nn/inputs.h"
+#include "nn/scratch.h"
 #include "nn/tensor_layout.h"
 
 namespace samplenorm::cpu {
 namespace {
+
+// Purposes of scratch memory.
+struct ForSums;
+struct ForCoefficients;
+struct ForParameters;
 
 /// Calls work(std::type_identity<T>) with the kernels' type for torch's.
 template <class Work>
@@ -27,138 +34,315 @@ void with_type(at::ScalarType type, Work work) {
   }
 }
 
-/// The address of row `row` of a tensor, null for an undefined or empty one.
 template <class T>
-T* row_of(const at::Tensor& tensor, int64_t row) {
-  if (!tensor.defined() || tensor.numel() == 0) return nullptr;
-  const int64_t offset = row * (tensor.numel() / tensor.size(0));
-  if constexpr (std::is_const_v<T>) {
-    return static_cast<T*>(tensor.const_data_ptr()) + offset;
-  } else {
-    return static_cast<T*>(tensor.data_ptr()) + offset;
+const T* constant(const at::Tensor& tensor, int64_t offset = 0) {
+  return static_cast<const T*>(tensor.const_data_ptr()) + offset;
+}
+template <class T>
+T* writable(const at::Tensor& tensor, int64_t offset = 0) {
+  return static_cast<T*>(tensor.data_ptr()) + offset;
+}
+
+std::span<double> channels_of(std::span<double> all, const Inputs::Part& part) {
+  return all.subspan(static_cast<size_t>(part.first_channel), static_cast<size_t>(part.layout.channels));
+}
+
+int64_t workspace_for(const Inputs& inputs) {
+  int64_t most = 0;
+  for (const Inputs::Part& part : inputs.parts()) most = std::max(most, kernels::workspace_size(part.layout));
+  return most;
+}
+
+/// Where the copy of a group's points of one part begins.
+int64_t place_of_copy(const Chunk& chunk, size_t g, const Inputs& inputs, const Inputs::Part& part) {
+  return chunk.first_in_copy[g] * inputs.whole().channels + chunk.sample.groups[g].points() * part.first_channel;
+}
+
+/// Weight and bias in the type of statistics; null where there is none.
+template <class C>
+class Parameters {
+ public:
+  Parameters(const OptionalTensor& weight, const OptionalTensor& bias, at::ScalarType type)
+      : weight_(converted(weight, type)), bias_(converted(bias, type)) {}
+  C weight(int64_t c) const { return weight_.defined() ? constant<C>(weight_)[c] : C{1}; }
+  C bias(int64_t c) const { return bias_.defined() ? constant<C>(bias_)[c] : C{0}; }
+
+ private:
+  static at::Tensor converted(const OptionalTensor& tensor, at::ScalarType type) {
+    return tensor && tensor->defined() ? tensor->to(type).contiguous() : at::Tensor();
+  }
+  at::Tensor weight_, bias_;
+};
+
+/// The coefficients of apply, from saved values alone: backward finds the same to the last bit.
+template <class C>
+void find_affine(const Parameters<C>& parameters, const C* mean, const C* rstd, std::span<C> scale,
+                 std::span<C> shift) {
+  for (size_t c = 0; c < scale.size(); ++c) {
+    const auto channel = static_cast<int64_t>(c);
+    scale[c] = rstd[c] * parameters.weight(channel);
+    shift[c] = parameters.bias(channel) - mean[c] * scale[c];
   }
 }
 
-std::span<double> channels_of(const at::Tensor& doubles, int64_t chunk) {
-  return {row_of<double>(doubles, chunk), static_cast<size_t>(doubles.size(-1))};
-}
+/// Fills mean, rstd, unbiased_var, group_mean and sampled_x of chunk k.
+template <class T>
+void find_statistics(const Inputs& inputs, const Chunk& chunk, int64_t k, double eps, const Normalized& out) {
+  using C = Compute<T>;
+  const int64_t channels = inputs.whole().channels;
+  const auto groups = static_cast<int64_t>(chunk.sample.groups.size());
+  const int64_t workspace_size = workspace_for(inputs);
+  Scratch<double, ForSums> scratch(workspace_size + (2 * groups + 3) * channels);
+  const std::span<double> workspace = scratch.take(workspace_size);
+  const Statistics statistics{scratch.take(channels), scratch.take(channels), scratch.take(channels)};
 
-/// Fills mean, rstd, unbiased_var and group_mean.
-void find_statistics(const at::Tensor& x, const Plan& plan, double eps, Normalized& out) {
-  const Layout layout = layout_of(x);
-  const auto doubles = x.options().dtype(at::kDouble);
-  const int64_t chunks = plan.chunk_count();
-  const at::Tensor group_mean = at::empty({chunks, plan.groups, layout.channels}, doubles);
-  const at::Tensor group_m2 = at::empty_like(group_mean);
-  const at::Tensor statistics = at::empty({3, chunks, layout.channels}, doubles);
-  const at::Tensor mean = statistics[0], var = statistics[1], unbiased_var = statistics[2];
-
-  for (int64_t k = 0; k < chunks; ++k) {
-    const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
-    std::vector<WeightedMoments> groups;
-    for (const Group& group : chunk.sample.groups) {
-      const auto g = static_cast<int64_t>(groups.size());
-      Moments moments{0, channels_of(group_mean[k], g), channels_of(group_m2[k], g)};
-      with_type(x.scalar_type(), [&]<class T>(std::type_identity<T>) {
-        reference::moments(layout.with_rows(chunk.shape.all_rows()), row_of<const T>(x, chunk.first_row), group,
-                           moments);
-      });
-      groups.push_back({group.weight, moments});
+  c10::SmallVector<WeightedMoments, 2> weighted;
+  for (size_t g = 0; g < chunk.sample.groups.size(); ++g) {
+    Moments all{0, scratch.take(channels), scratch.take(channels)};
+    for (const Inputs::Part& part : inputs.parts()) {
+      Moments moments{0, channels_of(all.mean, part), channels_of(all.m2, part)};
+      T* copy = chunk.everything ? nullptr : writable<T>(out.sampled_x, place_of_copy(chunk, g, inputs, part));
+      kernels::moments(part.layout.with_rows(chunk.shape.all_rows()),
+                       constant<T>(part.tensor, chunk.first_row * part.layout.row_stride),
+                       std::span<const Run>(chunk.runs[g]), moments, copy, workspace);
+      all.count = moments.count;
     }
-    combine(groups, {channels_of(mean, k), channels_of(var, k), channels_of(unbiased_var, k)});
+    weighted.push_back({chunk.sample.groups[g].weight, all});
+    C* group_mean = writable<C>(out.group_mean, (k * groups + static_cast<int64_t>(g)) * channels);
+    std::transform(all.mean.begin(), all.mean.end(), group_mean, [](double mean) { return static_cast<C>(mean); });
+  }
+  combine(weighted, statistics);
+
+  C* mean = writable<C>(out.mean, k * channels);
+  C* rstd = writable<C>(out.rstd, k * channels);
+  C* unbiased_var = writable<C>(out.unbiased_var, k * channels);
+  for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
+    mean[c] = static_cast<C>(statistics.mean[c]);
+    rstd[c] = static_cast<C>(1 / std::sqrt(statistics.var[c] + eps));
+    unbiased_var[c] = static_cast<C>(statistics.unbiased_var[c]);
+  }
+}
+
+template <class T>
+void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Plan& plan, double eps,
+               const Normalized& out) {
+  using C = Compute<T>;
+  const Layout& whole = inputs.whole();
+  const bool has_residual = arguments.residual && arguments.residual->defined();
+  const at::Tensor residual = has_residual ? inputs.dense_like_whole(*arguments.residual) : at::Tensor();
+  const Parameters<C> parameters(arguments.weight, arguments.bias, out.mean.scalar_type());
+  for (int64_t k = 0; k < plan.chunk_count(); ++k) {
+    const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
+    find_statistics<T>(inputs, chunk, k, eps, out);
+    Scratch<C, ForCoefficients> scratch(2 * whole.channels);
+    const std::span<C> scale = scratch.take(whole.channels), shift = scratch.take(whole.channels);
+    find_affine(parameters, constant<C>(out.mean, k * whole.channels), constant<C>(out.rstd, k * whole.channels), scale,
+                shift);
+    for (const Inputs::Part& part : inputs.parts()) {
+      const int64_t rows = chunk.shape.all_rows(), c = part.first_channel;
+      const int64_t in_whole = chunk.first_row * whole.row_stride + c * whole.channel_stride;
+      kernels::apply(part.layout.with_rows(rows), inputs.within_whole(part).with_rows(rows),
+                     Apply<T>{.x = constant<T>(part.tensor, chunk.first_row * part.layout.row_stride),
+                              .residual = has_residual ? constant<T>(residual, in_whole) : nullptr,
+                              .scale = scale.data() + c,
+                              .shift = shift.data() + c,
+                              .relu = arguments.relu,
+                              .y = writable<T>(out.y, in_whole),
+                              .mask = arguments.needs_mask()
+                                          ? writable<uint8_t>(out.mask, chunk.first_row * mask_row_bytes(whole))
+                                          : nullptr});
+    }
+  }
+}
+
+/// Backward of the rows of one chunk, all inputs.
+template <class T>
+class ChunkBackward {
+ public:
+  using C = Compute<T>;
+
+  ChunkBackward(const Inputs& inputs, const BackwardArguments& arguments, const at::Tensor& dy, bool relu,
+                const Gradients& out)
+      : inputs_(inputs),
+        arguments_(arguments),
+        dy_(dy),
+        relu_(relu),
+        out_(out),
+        parameters_(arguments.weight, arguments.bias, arguments.mean.scalar_type()) {}
+
+  /// Adds to dweight and dbias.
+  void run(const Chunk& chunk, int64_t k, std::span<double> dweight, std::span<double> dbias) {
+    const int64_t channels = inputs_.whole().channels;
+    const int64_t workspace_size = workspace_for(inputs_);
+    Scratch<double, ForSums> doubles(workspace_size + 2 * channels);
+    workspace_ = doubles.take(workspace_size);
+    sum_dy_ = doubles.take(channels);
+    sum_dy_xhat_ = doubles.take(channels);
+    Scratch<C, ForCoefficients> coefficients(7 * channels);
+    for (std::span<C>* values : {&scale_, &shift_, &centre_, &relu_scale_, &relu_shift_, &offset_, &slope_})
+      *values = coefficients.take(channels);
+    mean_ = constant<C>(arguments_.mean, k * channels);
+    rstd_ = constant<C>(arguments_.rstd, k * channels);
+    find_coefficients();
+
+    if (chunk.everything) {
+      pass(chunk, Pass::kSums);
+      finish_sums();
+      find_correction(1.0 / static_cast<double>(chunk.sample.groups.front().points()));
+      pass(chunk, Pass::kCorrectedDx);
+    } else {
+      pass(chunk, Pass::kSumsAndDx);
+      finish_sums();
+      for (size_t g = 0; g < chunk.sample.groups.size(); ++g) correct_group(chunk, k, g);
+    }
+    for (size_t c = 0; c < dweight.size(); ++c) {
+      dweight[c] += sum_dy_xhat_[c];
+      dbias[c] += sum_dy_[c];
+    }
   }
 
-  out.mean.copy_(mean);
-  out.rstd.copy_(at::rsqrt(var + eps));
-  out.unbiased_var.copy_(unbiased_var);
-  out.group_mean.copy_(group_mean);
+ private:
+  enum class Pass { kSumsAndDx, kSums, kCorrectedDx };
+
+  void find_coefficients() {
+    find_affine(parameters_, mean_, rstd_, scale_, shift_);
+    for (size_t c = 0; c < scale_.size(); ++c) {
+      // In the lean mode x is y: ReLU let pass where y > 0, and xhat = (y - beta) / gamma.
+      const bool lean = arguments_.lean;
+      centre_[c] = lean ? parameters_.bias(static_cast<int64_t>(c)) : mean_[c];
+      relu_scale_[c] = lean ? C{1} : scale_[c];
+      relu_shift_[c] = lean ? C{0} : shift_[c];
+    }
+  }
+
+  void pass(const Chunk& chunk, Pass kind) {
+    const Layout& whole = inputs_.whole();
+    const bool has_mask = arguments_.mask && arguments_.mask->defined();
+    const int64_t rows = chunk.shape.all_rows();
+    for (size_t i = 0; i < inputs_.parts().size(); ++i) {
+      const Inputs::Part& part = inputs_.parts()[i];
+      const int64_t c = part.first_channel;
+      const int64_t in_part = chunk.first_row * part.layout.row_stride;
+      const int64_t in_whole = chunk.first_row * whole.row_stride + c * whole.channel_stride;
+      Backward<T> args{.dy = constant<T>(dy_, in_whole),
+                       .x = constant<T>(part.tensor, in_part),
+                       .centre = centre_.data() + c,
+                       .scale = scale_.data() + c,
+                       .relu = relu_,
+                       .relu_scale = relu_scale_.data() + c,
+                       .relu_shift = relu_shift_.data() + c,
+                       .sum_dy = {},
+                       .sum_dy_x = {}};
+      if (has_mask) args.mask = constant<uint8_t>(*arguments_.mask, chunk.first_row * mask_row_bytes(whole));
+      if (kind != Pass::kSums) {
+        args.dx = writable<T>(out_.x[i], in_part);
+        if (has_mask) args.dresidual = writable<T>(out_.residual, in_whole);
+      }
+      if (kind == Pass::kCorrectedDx) {
+        args.offset = offset_.data() + c;
+        args.slope = slope_.data() + c;
+      } else {
+        args.sum_dy = channels_of(sum_dy_, part);
+        args.sum_dy_x = channels_of(sum_dy_xhat_, part);
+      }
+      kernels::backward(part.layout.with_rows(rows), inputs_.within_whole(part).with_rows(rows), args, workspace_);
+    }
+  }
+
+  /// sum dy (x - centre) becomes sum dy xhat.
+  void finish_sums() {
+    for (size_t c = 0; c < sum_dy_xhat_.size(); ++c) {
+      if (arguments_.lean) {
+        sum_dy_xhat_[c] /= static_cast<double>(parameters_.weight(static_cast<int64_t>(c)));
+      } else {
+        sum_dy_xhat_[c] *= static_cast<double>(rstd_[c]);
+      }
+    }
+  }
+
+  /// `share` is weight / points of the group.
+  void find_correction(double share) {
+    for (size_t c = 0; c < offset_.size(); ++c) {
+      const double scale = share * static_cast<double>(scale_[c]);
+      offset_[c] = static_cast<C>(scale * sum_dy_[c]);
+      slope_[c] = static_cast<C>(scale * static_cast<double>(rstd_[c]) * sum_dy_xhat_[c]);
+    }
+  }
+
+  void correct_group(const Chunk& chunk, int64_t k, size_t g) {
+    const Group& group = chunk.sample.groups[g];
+    const int64_t channels = inputs_.whole().channels;
+    const auto groups = static_cast<int64_t>(chunk.sample.groups.size());
+    const C* group_mean = constant<C>(arguments_.group_mean, (k * groups + static_cast<int64_t>(g)) * channels);
+    find_correction(group.weight / static_cast<double>(group.points()));
+    for (size_t i = 0; i < inputs_.parts().size(); ++i) {
+      const Inputs::Part& part = inputs_.parts()[i];
+      const int64_t c = part.first_channel;
+      kernels::correct(
+          part.layout.with_rows(chunk.shape.all_rows()), std::span<const Run>(chunk.runs[g]),
+          Correct<T>{.sampled_x = constant<T>(arguments_.sampled_x, place_of_copy(chunk, g, inputs_, part)),
+                     .group_mean = group_mean + c,
+                     .offset = offset_.data() + c,
+                     .slope = slope_.data() + c,
+                     .dx = writable<T>(out_.x[i], chunk.first_row * part.layout.row_stride)});
+    }
+  }
+
+  const Inputs& inputs_;
+  const BackwardArguments& arguments_;
+  const at::Tensor& dy_;
+  const bool relu_;
+  const Gradients& out_;
+  const Parameters<C> parameters_;
+  const C* mean_ = nullptr;
+  const C* rstd_ = nullptr;
+  std::span<C> scale_, shift_, centre_, relu_scale_, relu_shift_, offset_, slope_;
+  std::span<double> workspace_, sum_dy_, sum_dy_xhat_;
+};
+
+template <class T>
+void differentiate(const Inputs& inputs, const BackwardArguments& arguments, const Plan& plan, bool relu,
+                   const Gradients& out) {
+  using C = Compute<T>;
+  const int64_t channels = inputs.whole().channels;
+  Scratch<double, ForParameters> scratch(2 * channels);
+  const std::span<double> dweight = scratch.take(channels), dbias = scratch.take(channels);
+  std::ranges::fill(dweight, 0);
+  std::ranges::fill(dbias, 0);
+  const at::Tensor dy = inputs.dense_like_whole(arguments.dy);
+  ChunkBackward<T> backward(inputs, arguments, dy, relu, out);
+  for (int64_t k = 0; k < plan.chunk_count(); ++k)
+    backward.run(plan.chunks[static_cast<size_t>(k)], k, dweight, dbias);
+  std::ranges::transform(dweight, writable<C>(out.weight), [](double sum) { return static_cast<C>(sum); });
+  std::ranges::transform(dbias, writable<C>(out.bias), [](double sum) { return static_cast<C>(sum); });
 }
 
 }  // namespace
 
 SAMPLENORM_FORWARD(forward) {
-  const Plan plan = make_plan(x.sizes(), spec, key);
-  const ForwardArguments arguments{x, weight, bias, residual, relu};
+  (void)lean;
+  const std::vector<int64_t> sizes = whole_sizes(x);
+  const auto plan = make_plan(sizes, spec, key);
+  const ForwardArguments arguments{x, sizes, weight, bias, residual, relu};
   check_forward(arguments);
-  Normalized out = allocate_outputs(arguments, plan);
-  if (x.numel() == 0) return out.tuple();
-
-  const at::Tensor input = dense(x);
-  const at::Tensor added = residual && residual->defined() ? dense_like(*residual, input) : at::Tensor();
-  find_statistics(input, plan, eps, out);
-  const Affine coefficients = affine(weight, bias, out.mean, out.rstd);
-  const Layout layout = layout_of(input);
-  with_type(x.scalar_type(), [&]<class T>(std::type_identity<T>) {
-    for (int64_t k = 0; k < plan.chunk_count(); ++k) {
-      const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
-      reference::Apply<T> arguments_of_chunk{
-          .x = row_of<const T>(input, chunk.first_row),
-          .residual = row_of<const T>(added, chunk.first_row),
-          .scale = row_of<const Compute<T>>(coefficients.scale, k),
-          .shift = row_of<const Compute<T>>(coefficients.shift, k),
-          .relu = relu,
-          .y = row_of<T>(out.y, chunk.first_row),
-          .mask = row_of<uint8_t>(out.mask, chunk.first_row),
-      };
-      reference::apply(layout.with_rows(chunk.shape.all_rows()), arguments_of_chunk);
-    }
-  });
+  const Normalized out = allocate_outputs(arguments, *plan);
+  if (out.y.numel() > 0)
+    with_type(out.y.scalar_type(), [&]<class T>(std::type_identity<T>) {
+      normalize<T>(Inputs(x, sizes), arguments, *plan, eps, out);
+    });
   return out.tuple();
 }
 
 SAMPLENORM_BACKWARD(backward) {
-  const Plan plan = make_plan(x.sizes(), spec, key);
-  check_backward({dy, x, weight, bias, mean, rstd, group_mean, mask}, plan);
-  const at::Tensor input = dense(x);
-  const at::Tensor gradient = dense_like(dy, input);
-  const at::Tensor bits = mask && mask->defined() ? *mask : at::Tensor();
-  const Layout layout = layout_of(input);
-  const at::Tensor sums = at::zeros({2, plan.chunk_count(), x.size(1)}, x.options().dtype(at::kDouble));
-  const at::Tensor sum_dy = sums[0], sum_dy_xhat = sums[1];
-  const Affine coefficients = affine(weight, bias, mean, rstd);
-
-  Gradients out;
-  out.x = empty_dense_like(input);
-  out.residual = bits.defined() ? empty_dense_like(input) : at::empty({0}, x.options());
-  with_type(x.scalar_type(), [&]<class T>(std::type_identity<T>) {
-    for (int64_t k = 0; x.numel() > 0 && k < plan.chunk_count(); ++k) {
-      const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
-      const Layout rows = layout.with_rows(chunk.shape.all_rows());
-      reference::Backward<T> pass{
-          .dy = row_of<const T>(gradient, chunk.first_row),
-          .x = row_of<const T>(input, chunk.first_row),
-          .mean = row_of<const Compute<T>>(mean, k),
-          .rstd = row_of<const Compute<T>>(rstd, k),
-          .scale = row_of<const Compute<T>>(coefficients.scale, k),
-          .shift = row_of<const Compute<T>>(coefficients.shift, k),
-          .relu = relu,
-          .mask = row_of<const uint8_t>(bits, chunk.first_row),
-          .dx = row_of<T>(out.x, chunk.first_row),
-          .dresidual = row_of<T>(out.residual, chunk.first_row),
-          .sum_dy = channels_of(sum_dy, k),
-          .sum_dy_xhat = channels_of(sum_dy_xhat, k),
-      };
-      reference::backward(rows, pass);
-
-      for (size_t g = 0; g < chunk.sample.groups.size(); ++g) {
-        const Group& group = chunk.sample.groups[g];
-        const double share = group.weight / static_cast<double>(group.points());
-        const auto type = mean.scalar_type();
-        const at::Tensor offset = (share * coefficients.scale[k] * sum_dy[k]).to(type);
-        const at::Tensor slope = (share * coefficients.scale[k] * rstd[k] * sum_dy_xhat[k]).to(type);
-        reference::Correct<T> correction{
-            .x = pass.x,
-            .group_mean = row_of<const Compute<T>>(group_mean[k], static_cast<int64_t>(g)),
-            .offset = row_of<const Compute<T>>(offset, 0),
-            .slope = row_of<const Compute<T>>(slope, 0),
-            .dx = pass.dx,
-        };
-        reference::correct(rows, group, correction);
-      }
-    }
-  });
-  out.weight = sum_dy_xhat.sum(0).to(mean.scalar_type());
-  out.bias = sum_dy.sum(0).to(mean.scalar_type());
+  const std::vector<int64_t> sizes = whole_sizes(x);
+  const auto plan = make_plan(sizes, spec, key);
+  const BackwardArguments arguments{dy, x, sizes, weight, bias, mean, rstd, group_mean, sampled_x, mask, lean};
+  check_backward(arguments, *plan);
+  const Gradients out = allocate_gradients(arguments);
+  if (dy.numel() > 0)
+    with_type(dy.scalar_type(), [&]<class T>(std::type_identity<T>) {
+      differentiate<T>(Inputs(x, sizes), arguments, *plan, relu, out);
+    });
   return out.tuple();
 }
 

@@ -12,8 +12,12 @@
 
 namespace samplenorm {
 
+/// Sizes of the inputs concatenated along channels; checks that they fit together.
+std::vector<int64_t> whole_sizes(at::TensorList x);
+
 struct ForwardArguments {
-  const at::Tensor& x;
+  at::TensorList x;
+  const std::vector<int64_t>& sizes;  ///< of all x together
   const OptionalTensor& weight;
   const OptionalTensor& bias;
   const OptionalTensor& residual;
@@ -28,21 +32,27 @@ void check_forward(const ForwardArguments& arguments);
 
 struct BackwardArguments {
   const at::Tensor& dy;
-  const at::Tensor& x;
+  at::TensorList x;
+  const std::vector<int64_t>& sizes;  ///< of all x together
   const OptionalTensor& weight;
   const OptionalTensor& bias;
   const at::Tensor& mean;
   const at::Tensor& rstd;
   const at::Tensor& group_mean;
+  const at::Tensor& sampled_x;
   const OptionalTensor& mask;
+  bool lean;
 };
 void check_backward(const BackwardArguments& arguments, const Plan& plan);
 
 /// float32, or float64 for float64 activations.
 at::ScalarType statistics_type(const at::Tensor& x);
 
-/// y and the mask, not yet filled, and statistics of the right sizes that are zero.
+/// y, the mask, the copy of the sample and the statistics; not filled, but the statistics of an empty tensor are zero.
 Normalized allocate_outputs(const ForwardArguments& arguments, const Plan& plan);
+
+/// Gradients, not filled, but those of the parameters of an empty tensor are zero.
+Gradients allocate_gradients(const BackwardArguments& arguments);
 
 /// y = scale * x + shift with scale = weight * rstd and shift = bias - mean * scale, each (chunks, C) and contiguous.
 struct Affine {
@@ -55,14 +65,14 @@ Affine affine(const OptionalTensor& weight, const OptionalTensor& bias, const at
 inline at::Tensor value_or_undefined(const OptionalTensor& tensor) { return tensor.value_or(at::Tensor()); }
 
 #define SAMPLENORM_FORWARD(name)                                                                                 \
-  Normalized::Tuple name(const at::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,          \
+  Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,             \
                          const OptionalTensor& residual, std::string_view spec, at::IntArrayRef key, double eps, \
-                         bool relu)
-#define SAMPLENORM_BACKWARD(name)                                                                        \
-  Gradients::Tuple name(const at::Tensor& dy, const at::Tensor& x, const OptionalTensor& weight,         \
-                        const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,      \
-                        const at::Tensor& group_mean, const OptionalTensor& mask, std::string_view spec, \
-                        at::IntArrayRef key, bool relu)
+                         bool relu, bool lean)
+#define SAMPLENORM_BACKWARD(name)                                                                                     \
+  Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                         \
+                        const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,                   \
+                        const at::Tensor& group_mean, const at::Tensor& sampled_x, const OptionalTensor& mask,        \
+                        std::string_view spec, at::IntArrayRef key, bool relu, bool lean)
 
 namespace cpu {
 SAMPLENORM_FORWARD(forward);

@@ -11,18 +11,20 @@ namespace meta {
 
 SAMPLENORM_FORWARD(forward) {
   (void)eps;
-  const Plan plan = make_plan(x.sizes(), spec, key);
-  const ForwardArguments arguments{x, weight, bias, residual, relu};
+  (void)lean;
+  const std::vector<int64_t> sizes = whole_sizes(x);
+  const auto plan = make_plan(sizes, spec, key);
+  const ForwardArguments arguments{x, sizes, weight, bias, residual, relu};
   check_forward(arguments);
-  return allocate_outputs(arguments, plan).tuple();
+  return allocate_outputs(arguments, *plan).tuple();
 }
 
 SAMPLENORM_BACKWARD(backward) {
   (void)relu;
-  check_backward({dy, x, weight, bias, mean, rstd, group_mean, mask}, make_plan(x.sizes(), spec, key));
-  const auto per_channel = [&] { return at::empty({x.size(1)}, mean.options()); };
-  const at::Tensor residual = mask && mask->defined() ? empty_dense_like(x) : at::empty({0}, x.options());
-  return {empty_dense_like(x), per_channel(), per_channel(), residual};
+  const std::vector<int64_t> sizes = whole_sizes(x);
+  const BackwardArguments arguments{dy, x, sizes, weight, bias, mean, rstd, group_mean, sampled_x, mask, lean};
+  check_backward(arguments, *make_plan(sizes, spec, key));
+  return allocate_gradients(arguments).tuple();
 }
 
 }  // namespace meta
@@ -33,38 +35,39 @@ OptionalTensor if_defined(const at::Tensor& tensor) { return tensor.defined() ? 
 
 }  // namespace
 
-Normalized sampled_batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
-                              bool relu) {
+                              bool relu, bool lean) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("samplenorm::sampled_batch_norm", "")
                              .typed<decltype(cpu::forward)>();
-  auto [y, mean, rstd, unbiased_var, group_mean, mask] =
-      op.call(x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key, eps, relu);
-  return {y, mean, rstd, unbiased_var, group_mean, mask};
+  auto [y, mean, rstd, unbiased_var, group_mean, sampled_x, mask] =
+      op.call(x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key, eps, relu, lean);
+  return {y, mean, rstd, unbiased_var, group_mean, sampled_x, mask};
 }
 
-Gradients sampled_batch_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, const at::Tensor& weight,
                                       const at::Tensor& bias, const Normalized& saved, const std::string& spec,
-                                      at::IntArrayRef key, bool relu) {
+                                      at::IntArrayRef key, bool relu, bool lean) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("samplenorm::sampled_batch_norm_backward", "")
                              .typed<decltype(cpu::backward)>();
   // A mask of one dimension is the empty one of a layer that needs none.
   const OptionalTensor mask = saved.mask.dim() == 2 ? OptionalTensor(saved.mask) : std::nullopt;
   auto [dx, dweight, dbias, dresidual] = op.call(dy, x, if_defined(weight), if_defined(bias), saved.mean, saved.rstd,
-                                                 saved.group_mean, mask, spec, key, relu);
-  return {dx, dweight, dbias, dresidual};
+                                                 saved.group_mean, saved.sampled_x, mask, spec, key, relu, lean);
+  return {std::move(dx), dweight, dbias, dresidual};
 }
 
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
   library.def(
-      "sampled_batch_norm(Tensor x, Tensor? weight, Tensor? bias, Tensor? residual, str spec, int[] key, float eps, "
-      "bool relu) -> (Tensor y, Tensor mean, Tensor rstd, Tensor unbiased_var, Tensor group_mean, Tensor mask)");
+      "sampled_batch_norm(Tensor[] x, Tensor? weight, Tensor? bias, Tensor? residual, str spec, int[] key, float eps, "
+      "bool relu, bool lean=False) -> (Tensor y, Tensor mean, Tensor rstd, Tensor unbiased_var, Tensor group_mean, "
+      "Tensor sampled_x, Tensor mask)");
   library.def(
-      "sampled_batch_norm_backward(Tensor dy, Tensor x, Tensor? weight, Tensor? bias, Tensor mean, Tensor rstd, "
-      "Tensor group_mean, Tensor? mask, str spec, int[] key, bool relu) -> "
-      "(Tensor dx, Tensor dweight, Tensor dbias, Tensor dresidual)");
+      "sampled_batch_norm_backward(Tensor dy, Tensor[] x, Tensor? weight, Tensor? bias, Tensor mean, Tensor rstd, "
+      "Tensor group_mean, Tensor sampled_x, Tensor? mask, str spec, int[] key, bool relu, bool lean=False) -> "
+      "(Tensor[] dx, Tensor dweight, Tensor dbias, Tensor dresidual)");
 }
 
 TORCH_LIBRARY_IMPL(samplenorm, CPU, library) {

@@ -21,31 +21,34 @@ struct Normalized {
   at::Tensor rstd;          ///< (chunks, C), 1 / sqrt(var + eps)
   at::Tensor unbiased_var;  ///< (chunks, C), for running statistics
   at::Tensor group_mean;    ///< (chunks, groups, C)
+  at::Tensor sampled_x;     ///< the sample's points, copied, in an order of its own (sampled_x.h); none of a chunk that is
+                            ///< sampled whole
   at::Tensor mask;  ///< (N, bytes), ReLU's mask where it cannot be found again from x: with a residual; else empty
 
-  using Tuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
-  Tuple tuple() const { return {y, mean, rstd, unbiased_var, group_mean, mask}; }
+  using Tuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+  Tuple tuple() const { return {y, mean, rstd, unbiased_var, group_mean, sampled_x, mask}; }
 };
 
-/// Normalizes x by the statistics of the sample that (spec, key) draw from it, adds the residual, applies ReLU.
-Normalized sampled_batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+/// Normalizes x, one or more tensors as if concatenated along channels, by the statistics of the sample that (spec, key)
+/// draw from it, adds the residual, applies ReLU. `lean` is for autograd alone: it keeps y instead of x where it can.
+Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
-                              bool relu);
+                              bool relu, bool lean = false);
 
 struct Gradients {
-  at::Tensor x;
-  at::Tensor weight;    ///< (C), whether or not there is a weight
-  at::Tensor bias;      ///< (C)
-  at::Tensor residual;  ///< like x where a mask is given, else empty (the residual's gradient is dy then)
+  std::vector<at::Tensor> x;  ///< of each input
+  at::Tensor weight;          ///< (C), whether or not there is a weight
+  at::Tensor bias;            ///< (C)
+  at::Tensor residual;        ///< like x where a mask is given, else empty (the residual's gradient is dy then)
 
-  using Tuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+  using Tuple = std::tuple<std::vector<at::Tensor>, at::Tensor, at::Tensor, at::Tensor>;
   Tuple tuple() const { return {x, weight, bias, residual}; }
 };
 
-/// `saved` is what sampled_batch_norm returned for the same arguments; its y is not used.
-Gradients sampled_batch_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+/// `saved` is what sampled_batch_norm returned for the same arguments; its y is not used. With `lean`, x is y.
+Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, const at::Tensor& weight,
                                       const at::Tensor& bias, const Normalized& saved, const std::string& spec,
-                                      at::IntArrayRef key, bool relu);
+                                      at::IntArrayRef key, bool relu, bool lean = false);
 
 /// Counts the batch and moves the running statistics towards the mean over the chunks of (mean, var), by `momentum`, or
 /// by 1 / num_batches_tracked without it. With `first_is_batch` the first batch replaces them.

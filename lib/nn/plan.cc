@@ -3,6 +3,8 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <mutex>
+#include <unordered_map>
 
 namespace samplenorm {
 namespace {
@@ -28,6 +30,45 @@ void check_values_per_channel(const Sample& sample, at::IntArrayRef sizes, const
   TORCH_CHECK_VALUE(false, "Expected more than 1 value per channel when training, got input size ", sizes,
                     notation == "BN" ? std::string() : " of which '" + notation + "' samples 1 value per channel");
 }
+
+void add_runs(Chunk& chunk, Plan& plan) {
+  const std::vector<Group>& groups = chunk.sample.groups;
+  chunk.everything = groups.size() == 1 && is_everything(groups.front(), chunk.shape);
+  for (const Group& group : groups) {
+    chunk.runs.push_back(runs_of(group, chunk.shape));
+    chunk.first_in_copy.push_back(plan.copied_points);
+    if (!chunk.everything) plan.copied_points += group.points();
+  }
+}
+
+/// Plans by all that they depend on.
+class PlanCache {
+ public:
+  std::shared_ptr<const Plan> find(const std::string& question) {
+    const std::lock_guard lock(mutex_);
+    const auto found = plans_.find(question);
+    return found == plans_.end() ? nullptr : found->second;
+  }
+
+  void keep(const std::string& question, const std::shared_ptr<const Plan>& plan) {
+    constexpr size_t kMostRuns = 1 << 20;
+    size_t runs = 0;
+    for (const Chunk& chunk : plan->chunks)
+      for (const auto& group : chunk.runs) runs += group.size();
+    const std::lock_guard lock(mutex_);
+    runs_ += runs + 1;
+    if (runs_ > kMostRuns) {  // those of earlier epochs are never asked for again
+      plans_.clear();
+      runs_ = runs + 1;
+    }
+    plans_.emplace(question, plan);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const Plan>> plans_;
+  size_t runs_ = 0;
+};
 
 }  // namespace
 
@@ -57,16 +98,31 @@ Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key) {
                       " (is there a VirtualBatch at the network's input?)");
     chunk.sample = draw(spec, chunk.shape, chunk_key);
     check_values_per_channel(chunk.sample, sizes, spec);
+    add_runs(chunk, plan);
     plan.chunks.push_back(std::move(chunk));
   }
   return plan;
 }
 
-Plan make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key) {
+std::shared_ptr<const Plan> make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key) {
   TORCH_CHECK_VALUE(key.size() == 4, "samplenorm: expected a key of 4 numbers (seed, layer, epoch, step), got ",
                     key.size());
+  // The step counts only where samples are redrawn at every step, and the notation says so.
+  const size_t used = notation.find("redraw") == std::string_view::npos ? 3 : 4;
+  std::string question(notation);
+  const auto add = [&](const int64_t* numbers, size_t count) {
+    question.append(1, '\0').append(reinterpret_cast<const char*>(numbers), count * sizeof(int64_t));
+  };
+  add(key.data(), used);
+  add(sizes.data(), sizes.size());
+
+  static PlanCache cache;
+  if (auto known = cache.find(question)) return known;
   const auto number = [&](size_t i) { return static_cast<uint64_t>(key[i]); };
-  return make_plan(sizes, parse(notation), Key{number(0), number(1), number(2), number(3)});
+  auto plan =
+      std::make_shared<const Plan>(make_plan(sizes, parse(notation), Key{number(0), number(1), number(2), number(3)}));
+  cache.keep(question, plan);
+  return plan;
 }
 
 }  // namespace samplenorm

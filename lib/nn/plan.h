@@ -5,9 +5,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "core/runs.h"
 #include "samplenorm/notation.h"
 
 namespace samplenorm {
@@ -15,19 +17,24 @@ namespace samplenorm {
 struct Chunk {
   int64_t first_row = 0;
   Shape shape;
-  Sample sample;  ///< rows count from first_row
+  Sample sample;                        ///< rows count from first_row
+  std::vector<std::vector<Run>> runs;   ///< of each group
+  std::vector<int64_t> first_in_copy;   ///< of each group: points before it in the copy of the sample
+  bool everything = false;              ///< one group of all points: nothing is copied
 };
 
 struct Plan {
   std::vector<Chunk> chunks;  ///< one without a sample for an empty tensor
   int64_t groups = 1;         ///< in the sample of every chunk
+  int64_t copied_points = 0;  ///< in the copy of the sample, over all chunks and groups
 
   int64_t chunk_count() const { return static_cast<int64_t>(chunks.size()); }
 };
 
 /// `key` is {seed, layer, epoch, step}, as the operators take it. Checks that there are 2 to 5 dimensions, something to
 /// sample, and more than one value of it per channel.
-Plan make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key);
+/// Plans are remembered: a layer asks for the same one at every step of an epoch.
+std::shared_ptr<const Plan> make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key);
 Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key);
 
 }  // namespace samplenorm

@@ -71,16 +71,29 @@ torch::Tensor SampledBatchNormImpl::forward(const torch::Tensor& x, const torch:
   check_input_dim(x);
   TORCH_CHECK(x.size(1) == options.num_features(), name(), ": expected ", options.num_features(),
               " channels, got input size ", x.sizes());
-  if (!is_training()) return evaluate(x, residual);
+  return is_training() ? train_on(x, residual) : evaluate(x, residual);
+}
 
+torch::Tensor SampledBatchNormImpl::forward_concatenated(torch::TensorList inputs) {
+  int64_t channels = 0;
+  for (const torch::Tensor& x : inputs) {
+    check_input_dim(x);
+    channels += x.size(1);
+  }
+  TORCH_CHECK(channels == options.num_features(), name(), ": expected ", options.num_features(),
+              " channels in all inputs together, got ", channels);
+  return is_training() ? train_on(inputs, {}) : evaluate(torch::cat(inputs, 1), {});
+}
+
+torch::Tensor SampledBatchNormImpl::train_on(torch::TensorList x, const torch::Tensor& residual) {
   const std::array<int64_t, 4> draw_key = {static_cast<int64_t>(key.seed), static_cast<int64_t>(key.layer),
                                            static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)};
-  const Normalized out =
-      sampled_batch_norm(x, weight, bias, residual, options.spec(), draw_key, options.eps(), options.relu());
+  const Normalized out = sampled_batch_norm(x, weight, bias, residual, options.spec(), draw_key, options.eps(),
+                                            options.relu(), options.lean());
   ++key.step;
   if (options.track_running_stats()) {
     torch::NoGradGuard no_grad;
-    if (x.numel() > 0) {
+    if (out.y.numel() > 0) {
       update_running_statistics_(running_mean, running_var, num_batches_tracked, out.mean, out.unbiased_var,
                                  spec_.decay ? spec_.decay : options.momentum(), spec_.first == First::kBatch);
     } else {

@@ -2,39 +2,62 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/arguments.h"
+
 namespace samplenorm {
 
 bool lies_channels_last(const at::Tensor& tensor) {
-  return !tensor.is_contiguous() && tensor.movedim(1, -1).is_contiguous();
+  if (tensor.is_contiguous()) return false;
+  // By hand: movedim(1, -1).is_contiguous() costs a tensor, and this is asked several times for every layer.
+  const auto sizes = tensor.sizes(), strides = tensor.strides();
+  int64_t expected = 1;
+  const auto fits = [&](size_t dim) {
+    const bool right = sizes[dim] == 1 || strides[dim] == expected;
+    expected *= sizes[dim];
+    return right;
+  };
+  if (sizes.size() < 3 || !fits(1)) return false;
+  for (size_t dim = sizes.size() - 1; dim > 1; --dim)
+    if (!fits(dim)) return false;
+  return fits(0);
 }
 
-at::Tensor dense(const at::Tensor& tensor) { return lies_channels_last(tensor) ? tensor : tensor.contiguous(); }
+namespace {
 
-at::Tensor empty_dense_like(const at::Tensor& tensor) {
+at::Tensor empty_in_format(at::IntArrayRef sizes, const at::TensorOptions& options, bool channels_last) {
   // Not at::empty_like: it goes by strides, and those of dimensions of size 1 are arbitrary.
-  if (!lies_channels_last(tensor)) return at::empty(tensor.sizes(), tensor.options());
-  return at::empty(tensor.movedim(1, -1).sizes(), tensor.options()).movedim(-1, 1);
+  if (!channels_last) return at::empty(sizes, options);
+  if (sizes.size() == 4) return at::empty(sizes, options, at::MemoryFormat::ChannelsLast);
+  if (sizes.size() == 5) return at::empty(sizes, options, at::MemoryFormat::ChannelsLast3d);
+  return at::empty({sizes[0], sizes[2], sizes[1]}, options).movedim(-1, 1);
 }
 
-at::Tensor dense_like(const at::Tensor& tensor, const at::Tensor& like) {
-  const bool fits = lies_channels_last(like) ? tensor.movedim(1, -1).is_contiguous() : tensor.is_contiguous();
-  return fits ? tensor : empty_dense_like(like).copy_(tensor);
+}  // namespace
+
+at::Tensor in_format(const at::Tensor& tensor, bool channels_last) {
+  const bool same_in_both = tensor.numel() == tensor.size(0) * tensor.size(1) || tensor.size(1) == 1;
+  const bool fits = channels_last && !same_in_both ? lies_channels_last(tensor) : tensor.is_contiguous();
+  return fits ? tensor : empty_in_format(tensor.sizes(), tensor.options(), channels_last).copy_(tensor);
 }
 
-Layout layout_of(const at::Tensor& dense) {
-  const auto sizes = dense.sizes();
-  const int64_t dims = dense.dim();
+at::Tensor empty_dense_like(const at::Tensor& like, at::IntArrayRef sizes) {
+  return empty_in_format(sizes, like.options(), lies_channels_last(like));
+}
+
+at::Tensor empty_dense_like(const at::Tensor& like) { return empty_dense_like(like, like.sizes()); }
+
+Layout layout_of(at::IntArrayRef sizes, bool channels_last) {
+  const size_t dims = sizes.size();
   const int64_t width = dims > 2 ? sizes.back() : 1;
-  const int64_t height = dims > 3 ? dense.size(dims - 2) : 1;
-  const int64_t depth = dims > 4 ? dense.size(dims - 3) : 1;
-  return lies_channels_last(dense) ? Layout::channels_last(sizes[0], sizes[1], depth, height, width)
-                                   : Layout::contiguous(sizes[0], sizes[1], depth, height, width);
+  const int64_t height = dims > 3 ? sizes[dims - 2] : 1;
+  const int64_t depth = dims > 4 ? sizes[dims - 3] : 1;
+  return channels_last ? Layout::channels_last(sizes[0], sizes[1], depth, height, width)
+                       : Layout::contiguous(sizes[0], sizes[1], depth, height, width);
 }
 
 std::vector<int64_t> mask_sizes(const at::Tensor& x) {
-  const int64_t rows = x.size(0);
-  const int64_t row_elements = rows == 0 ? 0 : x.numel() / rows;
-  return {rows, (row_elements + 7) / 8};
+  const Layout layout = layout_of(x.sizes(), lies_channels_last(x));
+  return {layout.rows, mask_row_bytes(layout)};
 }
 
 }  // namespace samplenorm

@@ -39,6 +39,10 @@ struct NormOptions {
   TORCH_ARG(bool, track_running_stats) = true;
   /// Whether a ReLU follows (behind the residual, if there is one).
   TORCH_ARG(bool, relu) = false;
+  /// Whether y, which the next layer keeps anyway, is kept for backward instead of x: half the memory. Not possible with a
+  /// residual or with statistics of all points; and where a channel's |bias| is more than ten times its |weight|, x is
+  /// kept, since y has lost its digits.
+  TORCH_ARG(bool, lean) = false;
 };
 using SampledBatchNormOptions = NormOptions;
 
@@ -87,6 +91,8 @@ class SampledBatchNormImpl : public Norm, public Draws {
   explicit SampledBatchNormImpl(const NormOptions& options);
 
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual = {}) override;
+  /// forward() of the inputs concatenated along channels, without making that tensor: what DenseNet's layers need.
+  torch::Tensor forward_concatenated(torch::TensorList inputs);
   int64_t virtual_rows() const override { return spec_.virtual_rows(); }
   void reset() override;
   void reset_running_stats();
@@ -108,6 +114,7 @@ class SampledBatchNormImpl : public Norm, public Draws {
   virtual std::shared_ptr<SampledBatchNormImpl> fresh() const;
 
  private:
+  torch::Tensor train_on(torch::TensorList x, const torch::Tensor& residual);
   torch::Tensor evaluate(const torch::Tensor& x, const torch::Tensor& residual) const;
   void clone_(torch::nn::Module& other, const std::optional<torch::Device>& device) override;
 

@@ -1,0 +1,177 @@
+#include "kernels/kernels.h"
+#include "kernels/parallel.h"
+#include "kernels/streaming.h"
+#include "kernels/types.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/apply.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+//
+#include <hwy/highway.h>
+
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace samplenorm::HWY_NAMESPACE {
+
+template <class T, bool kRelu, bool kResidual, bool kMask>
+struct Expression {
+  /// Element i of the inner run that the pointers begin with.
+  template <Store kStore, class D>
+  static HWY_INLINE void at(D d, const T* x, const T* residual, T* y, uint8_t* mask, int64_t i, hn::Vec<D> scale,
+                            hn::Vec<D> shift) {
+    // Not MulAdd: the same bits on every instruction set, and in backward.
+    auto value = hn::Add(hn::Mul(scale, load(d, x + i)), shift);
+    if constexpr (kResidual) value = hn::Add(value, load(d, residual + i));
+    const auto stop = stopped(d, value);
+    if constexpr (kMask) store_mask(d, hn::Not(stop), mask, i);
+    if constexpr (kRelu) value = hn::IfThenZeroElse(stop, value);
+    store<kStore>(d, value, y + i);
+  }
+};
+
+/// Points [begin, end) of a channels-last tensor. A few points at once share the loads of the coefficients; each line of
+/// memory is finished before the next is begun.
+template <Store kStore, class E, class T>
+void apply_points(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
+  const hn::ScalableTag<Compute<T>> full;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  const int64_t channels = in.channels, in_step = point_step(in), out_step = point_step(out);
+  const int64_t mask_bytes = mask_run_bytes(in);
+  const int64_t together = points_at_once<T, kStore>(full, channels);
+  for (int64_t p = begin; p < end; p += together) {
+    const int64_t last = std::min(p + together, end);
+    const auto step = [&]<class D>(D d, int64_t c) HWY_ATTR {
+      const auto scale = hn::LoadU(d, args.scale + c);
+      const auto shift = hn::LoadU(d, args.shift + c);
+      for (int64_t q = p; q < last; ++q) {
+        const int64_t o = q * out_step;
+        E::template at<kStore>(d, args.x + q * in_step, args.residual + o, args.y + o,
+                               args.mask + q * mask_bytes, c, scale, shift);
+      }
+    };
+    int64_t c = 0;
+    for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
+      const auto scale0 = hn::LoadU(full, args.scale + c), scale1 = hn::LoadU(full, args.scale + c + kLanes);
+      const auto shift0 = hn::LoadU(full, args.shift + c), shift1 = hn::LoadU(full, args.shift + c + kLanes);
+      for (int64_t q = p; q < last; ++q) {
+        const T* x = args.x + q * in_step;
+        const int64_t o = q * out_step;
+        uint8_t* mask = args.mask + q * mask_bytes;
+        E::template at<kStore>(full, x, args.residual + o, args.y + o, mask, c, scale0, shift0);
+        E::template at<kStore>(full, x, args.residual + o, args.y + o, mask, c + kLanes, scale1, shift1);
+      }
+    }
+    for_lanes(full, c, channels, step);
+  }
+}
+
+/// Maps [begin, end) of a contiguous tensor, counted through rows and channels.
+template <Store kStore, class E, class T>
+void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
+  const hn::ScalableTag<Compute<T>> full;
+  const int64_t points = in.points();
+  const int64_t mask_bytes = mask_run_bytes(in);
+  for (int64_t map = begin; map < end; ++map) {
+    const int64_t n = map / in.channels, c = map % in.channels;
+    const T* x = args.x + n * in.row_stride + c * points;
+    const int64_t o = n * out.row_stride + c * points;
+    const T* residual = args.residual + o;
+    T* y = args.y + o;
+    uint8_t* mask = args.mask + map * mask_bytes;
+    const auto cached = [&]<class D>(D d, int64_t i) HWY_ATTR {
+      E::template at<Store::kCached>(d, x, residual, y, mask, i, hn::Set(d, args.scale[c]), hn::Set(d, args.shift[c]));
+    };
+    if constexpr (kStore == Store::kStreamed) {
+      const Lines lines = whole_lines(y, points);
+      const auto streamed = [&]<class D>(D d, int64_t i) HWY_ATTR {
+        E::template at<kStore>(d, x, residual, y, mask, i, hn::Set(d, args.scale[c]), hn::Set(d, args.shift[c]));
+      };
+      for_lanes(full, 0, lines.begin, cached);
+      for_lanes(full, lines.begin, lines.end, streamed);
+      for_lanes(full, lines.end, points, cached);
+    } else {
+      for_lanes(full, 0, points, cached);
+    }
+  }
+}
+
+template <Store kStore, class E, class T>
+void apply_part(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
+  if (is_channels_last(in)) {
+    apply_points<kStore, E>(in, out, args, begin, end);
+  } else {
+    apply_maps<kStore, E>(in, out, args, begin, end);
+  }
+  if constexpr (kStore == Store::kStreamed) hwy::FlushStream();
+}
+
+template <class E, class T>
+void choose_store(const Layout& in, const Layout& out, const Apply<T>& args, bool streamed, int64_t begin,
+                  int64_t end) {
+  if constexpr (can_stream<T>(hn::ScalableTag<Compute<T>>())) {
+    if (streamed) return apply_part<Store::kStreamed, E>(in, out, args, begin, end);
+  }
+  apply_part<Store::kCached, E>(in, out, args, begin, end);
+}
+
+/// Items [begin, end): points, or maps.
+template <class T>
+void apply_items(const Layout& in, const Layout& out, const Apply<T>& args, bool streamed, int64_t begin, int64_t end) {
+  const auto with = [&]<class E>(E) { choose_store<E>(in, out, args, streamed, begin, end); };
+  if (args.residual) {
+    if (args.mask) {
+      with(Expression<T, true, true, true>());
+    } else if (args.relu) {
+      with(Expression<T, true, true, false>());
+    } else {
+      with(Expression<T, false, true, false>());
+    }
+  } else if (args.mask) {
+    with(Expression<T, true, false, true>());
+  } else if (args.relu) {
+    with(Expression<T, true, false, false>());
+  } else {
+    with(Expression<T, false, false, false>());
+  }
+}
+
+#define DEFINE(T, name)                                                                                        \
+  void apply_##name(const Layout& in, const Layout& out, const Apply<T>& args, bool streamed, int64_t begin,   \
+                    int64_t end) {                                                                             \
+    apply_items(in, out, args, streamed, begin, end);                                                          \
+  }
+SAMPLENORM_FOR_EACH_TYPE(DEFINE)
+#undef DEFINE
+
+}  // namespace samplenorm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace samplenorm::kernels {
+namespace {
+
+#define EXPORT(T, name)                                                                                            \
+  HWY_EXPORT(apply_##name);                                                                                        \
+  void run(const Layout& in, const Layout& out, const Apply<T>& args, bool streamed, int64_t begin, int64_t end) { \
+    HWY_DYNAMIC_DISPATCH(apply_##name)(in, out, args, streamed, begin, end);                                       \
+  }
+SAMPLENORM_FOR_EACH_TYPE(EXPORT)
+#undef EXPORT
+
+}  // namespace
+
+template <class T>
+void apply(const Layout& in, const Layout& out, const Apply<T>& args) {
+  const int64_t bytes = in.rows * in.row_elements() * static_cast<int64_t>(sizeof(T));
+  const int64_t items = in.rows * runs_in_row(in);
+  const bool streamed = args.y != args.x && args.y != args.residual && worth_streaming(bytes, out, args.y);
+  share(items, 2 * bytes, [&](int64_t begin, int64_t end) { run(in, out, args, streamed, begin, end); });
+}
+
+#define INSTANTIATE(T, name) template void apply(const Layout&, const Layout&, const Apply<T>&);
+SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace samplenorm::kernels
+#endif

@@ -1,0 +1,82 @@
+#pragma once
+
+// What a kernel is given; the plain kernels (reference.h) and the fast ones (kernels.h) take the same.
+//
+// T is the activation type; per-channel values are of type Compute<T>, sums are double. Tensors are given as the address
+// of their first element. Two layouts describe them: `in` that of x and dx, `out` that of y, dy, the residual and its
+// gradient. Both have the same sizes and format; their strides differ where x is one of several inputs that are
+// normalized as if concatenated along channels: y then is a range of channels of the whole output.
+//
+// A mask has a bit for each element, set where ReLU lets the value pass. An inner run of memory (the channels of a point,
+// or the map of a channel) begins with a byte of its own: any part of the tensor can be worked on by itself.
+
+#include <cstdint>
+#include <span>
+
+#include "core/float16.h"
+#include "core/layout.h"
+
+namespace samplenorm {
+
+/// Whether the channels of a point lie side by side (or there is but one point).
+inline bool is_channels_last(const Layout& layout) { return layout.channel_stride == 1; }
+/// From a point to the next of a channels-last tensor, rows being dense. A map of one point has no stride of its own.
+inline int64_t point_step(const Layout& layout) {
+  return layout.points() == 1 ? layout.row_stride : layout.point_stride;
+}
+/// Elements and number of the inner runs of a row.
+inline int64_t run_elements(const Layout& layout) {
+  return is_channels_last(layout) ? layout.channels : layout.points();
+}
+inline int64_t runs_in_row(const Layout& layout) {
+  return is_channels_last(layout) ? layout.points() : layout.channels;
+}
+inline int64_t mask_run_bytes(const Layout& layout) { return (run_elements(layout) + 7) / 8; }
+inline int64_t mask_row_bytes(const Layout& layout) { return runs_in_row(layout) * mask_run_bytes(layout); }
+
+/// y = scale * x + shift (+ residual), then ReLU if asked for. y may be x or the residual itself: in place.
+template <class T>
+struct Apply {
+  const T* x;
+  const T* residual = nullptr;  ///< may be null
+  const Compute<T>* scale;      ///< gamma / sigma
+  const Compute<T>* shift;      ///< beta - scale * mu
+  bool relu = false;
+  T* y;
+  uint8_t* mask = nullptr;  ///< written if not null
+};
+
+/// One pass over dy and x. With dy' = dy where ReLU let pass, else 0:
+///   D = sum dy', Q = sum dy' (x - centre)                      if the sums are not empty,
+///   dx = scale * dy' (- (offset + slope * (x - centre)))       if dx is not null,
+///   dresidual = dy'                                            if dresidual is not null.
+/// With centre = mu, P = Q / sigma.
+template <class T>
+struct Backward {
+  const T* dy;
+  const T* x;
+  const Compute<T>* centre;
+  const Compute<T>* scale;
+  bool relu = false;
+  const Compute<T>* relu_scale = nullptr;  ///< ReLU let pass where relu_scale * x + relu_shift > 0, apply()'s expression,
+  const Compute<T>* relu_shift = nullptr;
+  const uint8_t* mask = nullptr;  ///< unless the mask is given
+  const Compute<T>* offset = nullptr;  ///< may be null together with slope
+  const Compute<T>* slope = nullptr;
+  T* dx = nullptr;
+  T* dresidual = nullptr;
+  std::span<double> sum_dy;    ///< D, overwritten
+  std::span<double> sum_dy_x;  ///< Q, overwritten
+};
+
+/// dx -= offset + slope * (x - group_mean) on the group's points.
+template <class T>
+struct Correct {
+  const T* sampled_x;  ///< the copy that moments() made
+  const Compute<T>* group_mean;
+  const Compute<T>* offset;  ///< (w/s) (gamma/sigma) D
+  const Compute<T>* slope;   ///< (w/s) (gamma/sigma^2) P
+  T* dx;
+};
+
+}  // namespace samplenorm

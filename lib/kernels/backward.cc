@@ -1,0 +1,355 @@
+#include "kernels/blocks.h"
+#include "kernels/kernels.h"
+#include "kernels/parallel.h"
+#include "kernels/streaming.h"
+#include "kernels/types.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/backward.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+//
+#include <hwy/highway.h>
+
+#include "kernels/simd-inl.h"
+
+#ifndef SAMPLENORM_KERNELS_BACKWARD_PART
+#define SAMPLENORM_KERNELS_BACKWARD_PART
+namespace samplenorm::kernels {
+
+/// What of a tensor one call works on: points, or the maps of some rows and channels.
+struct Part {
+  int64_t begin, end;                          ///< points, or rows
+  int64_t first_channel = 0, end_channel = 0;  ///< for maps
+  double* sum_dy;                              ///< of this part, overwritten; one for each channel of the tensor
+  double* sum_dy_x;
+  bool streamed;
+};
+
+}  // namespace samplenorm::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace samplenorm::HWY_NAMESPACE {
+
+using kernels::Part;
+
+/// How ReLU's mask is found.
+enum class Gate { kNone, kFromX, kFromMask };
+/// What a pass over the tensors gives: both at once for a sample; one after the other where dx needs the sums.
+enum class Pass { kSumsAndDx, kSums, kCorrectedDx };
+
+/// What belongs to a channel (or to as many channels as D has lanes).
+template <class D>
+struct Coefficients {
+  hn::Vec<D> centre, scale, relu_scale, relu_shift, offset, slope;
+};
+
+/// The inner run that elements are counted from.
+template <class T>
+struct InnerRun {
+  const T* dy;
+  const T* x;
+  T* dx;
+  T* dresidual;
+  const uint8_t* mask;
+};
+
+template <class T, Gate kGate, Pass kPass>
+struct Expression {
+  static constexpr bool kSums = kPass != Pass::kCorrectedDx;
+  static constexpr bool kDx = kPass != Pass::kSums;
+  static constexpr bool kResidual = kDx && kGate == Gate::kFromMask;
+
+  /// `get` takes a pointer to per-channel values.
+  template <class D, class Get>
+  static HWY_INLINE Coefficients<D> coefficients(D d, const Backward<T>& args, Get get) {
+    const auto zero = hn::Zero(d);
+    Coefficients<D> all{get(args.centre), zero, zero, zero, zero, zero};
+    if constexpr (kDx) all.scale = get(args.scale);
+    if constexpr (kGate == Gate::kFromX) {
+      all.relu_scale = get(args.relu_scale);
+      all.relu_shift = get(args.relu_shift);
+    }
+    if constexpr (kPass == Pass::kCorrectedDx) {
+      all.offset = get(args.offset);
+      all.slope = get(args.slope);
+    }
+    return all;
+  }
+
+  template <Store kStore, class D>
+  static HWY_INLINE void at(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
+                            hn::Vec<D>& sum_dy_x) {
+    const auto x = load(d, run.x + i);
+    auto dy = load(d, run.dy + i);
+    if constexpr (kGate == Gate::kFromMask) {
+      dy = hn::IfThenElseZero(load_mask(d, run.mask, i), dy);
+    } else if constexpr (kGate == Gate::kFromX) {
+      dy = hn::IfThenZeroElse(stopped(d, hn::Add(hn::Mul(of.relu_scale, x), of.relu_shift)), dy);
+    }
+    const auto deviation = hn::Sub(x, of.centre);
+    if constexpr (kSums) {
+      sum_dy = hn::Add(sum_dy, dy);
+      sum_dy_x = hn::MulAdd(dy, deviation, sum_dy_x);
+    }
+    if constexpr (kDx) {
+      auto dx = hn::Mul(of.scale, dy);
+      if constexpr (kPass == Pass::kCorrectedDx) dx = hn::Sub(dx, hn::MulAdd(of.slope, deviation, of.offset));
+      store<kStore>(d, dx, run.dx + i);
+    }
+    if constexpr (kResidual) store<kStore>(d, dy, run.dresidual + i);
+  }
+};
+
+/// Sums of this many terms stay in Compute<T>; then they go to double.
+constexpr int64_t kPointsToDouble = 256;
+constexpr int64_t kChannelsAtOnce = 1024;
+
+/// Points of a channels-last tensor.
+template <Store kStore, class E, class T>
+void backward_points(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
+  using C = Compute<T>;
+  const hn::ScalableTag<C> full;
+  using Full = hn::ScalableTag<C>;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  const int64_t in_step = point_step(in), out_step = point_step(out), mask_bytes = mask_run_bytes(in);
+  const auto point = [&](int64_t p) HWY_ATTR {
+    return InnerRun<T>{args.dy + p * out_step, args.x + p * in_step, args.dx + p * in_step,
+                  args.dresidual + p * out_step, args.mask + p * mask_bytes};
+  };
+  const int64_t together =
+      in.channels <= 2 * kLanes ? kPointsToDouble : points_at_once<T, kStore>(full, in.channels);
+  HWY_ALIGN C near_dy[kChannelsAtOnce];
+  HWY_ALIGN C near_dy_x[kChannelsAtOnce];
+
+  for (int64_t first = 0; first < in.channels; first += kChannelsAtOnce) {
+    const int64_t last = HWY_MIN(first + kChannelsAtOnce, in.channels);
+    if constexpr (E::kSums) {
+      std::fill(part.sum_dy + first, part.sum_dy + last, 0.0);
+      std::fill(part.sum_dy_x + first, part.sum_dy_x + last, 0.0);
+    }
+    for (int64_t tile = part.begin; tile < part.end; tile += kPointsToDouble) {
+      const int64_t tile_end = HWY_MIN(tile + kPointsToDouble, part.end);
+      if constexpr (E::kSums) {
+        std::fill(near_dy, near_dy + (last - first), C{0});
+        std::fill(near_dy_x, near_dy_x + (last - first), C{0});
+      }
+      for (int64_t p = tile; p < tile_end; p += together) {
+        const int64_t end = HWY_MIN(p + together, tile_end);
+        int64_t c = first;
+        for (; c + 2 * kLanes <= last; c += 2 * kLanes) {
+          const auto left = E::coefficients(full, args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + c); });
+          const auto right =
+              E::coefficients(full, args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + c + kLanes); });
+          C* dy = near_dy + (c - first);
+          C* dy_x = near_dy_x + (c - first);
+          auto dy0 = hn::LoadU(full, dy), dy1 = hn::LoadU(full, dy + kLanes);
+          auto dy_x0 = hn::LoadU(full, dy_x), dy_x1 = hn::LoadU(full, dy_x + kLanes);
+          for (int64_t q = p; q < end; ++q) {
+            const InnerRun<T> run = point(q);
+            E::template at<kStore>(full, run, c, left, dy0, dy_x0);
+            E::template at<kStore>(full, run, c + kLanes, right, dy1, dy_x1);
+          }
+          hn::StoreU(dy0, full, dy);
+          hn::StoreU(dy1, full, dy + kLanes);
+          hn::StoreU(dy_x0, full, dy_x);
+          hn::StoreU(dy_x1, full, dy_x + kLanes);
+        }
+        for_lanes(Full(), c, last, [&]<class D>(D d, int64_t i) HWY_ATTR {
+          const auto of = E::coefficients(d, args, [&](const C* values) HWY_ATTR { return hn::LoadU(d, values + i); });
+          auto dy = hn::LoadU(d, near_dy + (i - first));
+          auto dy_x = hn::LoadU(d, near_dy_x + (i - first));
+          for (int64_t q = p; q < end; ++q) E::template at<kStore>(d, point(q), i, of, dy, dy_x);
+          hn::StoreU(dy, d, near_dy + (i - first));
+          hn::StoreU(dy_x, d, near_dy_x + (i - first));
+        });
+      }
+      if constexpr (E::kSums) {
+        for (int64_t c = first; c < last; ++c) {
+          part.sum_dy[c] += static_cast<double>(near_dy[c - first]);
+          part.sum_dy_x[c] += static_cast<double>(near_dy_x[c - first]);
+        }
+      }
+    }
+  }
+}
+
+/// One map, or a piece of it.
+template <Store kStore, class E, class T>
+HWY_INLINE void backward_map(const InnerRun<T>& run, int64_t begin, int64_t end, const Backward<T>& args, int64_t c,
+                             double& sum_dy, double& sum_dy_x) {
+  using C = Compute<T>;
+  const hn::ScalableTag<C> full;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  const auto coefficients = [&]<class D>(D d) HWY_ATTR {
+    return E::coefficients(d, args, [&](const C* values) HWY_ATTR { return hn::Set(d, values[c]); });
+  };
+  const auto of = coefficients(full);
+  auto dy0 = hn::Zero(full), dy1 = hn::Zero(full), dy_x0 = hn::Zero(full), dy_x1 = hn::Zero(full);
+  int64_t i = begin;
+  for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+    E::template at<kStore>(full, run, i, of, dy0, dy_x0);
+    E::template at<kStore>(full, run, i + kLanes, of, dy1, dy_x1);
+  }
+  C dy{0}, dy_x{0};
+  for_lanes(full, i, end, [&]<class D>(D d, int64_t j) HWY_ATTR {
+    auto last_dy = hn::Zero(d), last_dy_x = hn::Zero(d);
+    E::template at<kStore>(d, run, j, coefficients(d), last_dy, last_dy_x);
+    if constexpr (E::kSums) {
+      dy += hn::GetLane(hn::SumOfLanes(d, last_dy));
+      dy_x += hn::GetLane(hn::SumOfLanes(d, last_dy_x));
+    }
+  });
+  if constexpr (E::kSums) {
+    sum_dy += static_cast<double>(dy + hn::GetLane(hn::SumOfLanes(full, hn::Add(dy0, dy1))));
+    sum_dy_x += static_cast<double>(dy_x + hn::GetLane(hn::SumOfLanes(full, hn::Add(dy_x0, dy_x1))));
+  }
+}
+
+/// Maps of a contiguous tensor.
+template <Store kStore, class E, class T>
+void backward_maps(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
+  constexpr int64_t kPiece = 16 * kPointsToDouble;  // of a map, spread over the lanes of two vectors
+  const int64_t points = in.points();
+  const int64_t mask_bytes = mask_run_bytes(in);
+  if constexpr (E::kSums) {
+    std::fill(part.sum_dy + part.first_channel, part.sum_dy + part.end_channel, 0.0);
+    std::fill(part.sum_dy_x + part.first_channel, part.sum_dy_x + part.end_channel, 0.0);
+  }
+  for (int64_t n = part.begin; n < part.end; ++n) {
+    for (int64_t c = part.first_channel; c < part.end_channel; ++c) {
+      const int64_t i = n * in.row_stride + c * points;
+      const int64_t o = n * out.row_stride + c * points;
+      const InnerRun<T> run{args.dy + o, args.x + i, args.dx + i, args.dresidual + o,
+                       args.mask + (n * in.channels + c) * mask_bytes};
+      double dy = 0, dy_x = 0;
+      for (int64_t begin = 0; begin < points; begin += kPiece) {
+        const int64_t end = HWY_MIN(begin + kPiece, points);
+        if constexpr (kStore == Store::kStreamed) {
+          const Lines lines = whole_lines(run.dx + begin, end - begin);
+          backward_map<Store::kCached, E>(run, begin, begin + lines.begin, args, c, dy, dy_x);
+          backward_map<kStore, E>(run, begin + lines.begin, begin + lines.end, args, c, dy, dy_x);
+          backward_map<Store::kCached, E>(run, begin + lines.end, end, args, c, dy, dy_x);
+        } else {
+          backward_map<kStore, E>(run, begin, end, args, c, dy, dy_x);
+        }
+      }
+      if constexpr (E::kSums) {
+        part.sum_dy[c] += dy;
+        part.sum_dy_x[c] += dy_x;
+      }
+    }
+  }
+}
+
+template <class E, class T>
+void choose_loop(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
+  const auto with = [&]<Store kStore>() {
+    if (is_channels_last(in)) {
+      backward_points<kStore, E>(in, out, args, part);
+    } else {
+      backward_maps<kStore, E>(in, out, args, part);
+    }
+  };
+  if constexpr (E::kDx && can_stream<T>(hn::ScalableTag<Compute<T>>())) {
+    if (part.streamed) {
+      with.template operator()<Store::kStreamed>();
+      hwy::FlushStream();
+      return;
+    }
+  }
+  with.template operator()<Store::kCached>();
+}
+
+template <class T, Gate kGate>
+void choose_pass(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
+  if (!args.dx) return choose_loop<Expression<T, kGate, Pass::kSums>>(in, out, args, part);
+  if (args.offset) return choose_loop<Expression<T, kGate, Pass::kCorrectedDx>>(in, out, args, part);
+  choose_loop<Expression<T, kGate, Pass::kSumsAndDx>>(in, out, args, part);
+}
+
+template <class T>
+void backward_part(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
+  if (args.mask) return choose_pass<T, Gate::kFromMask>(in, out, args, part);
+  if (args.relu) return choose_pass<T, Gate::kFromX>(in, out, args, part);
+  choose_pass<T, Gate::kNone>(in, out, args, part);
+}
+
+#define DEFINE(T, name)                                                                                          \
+  void backward_##name(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {         \
+    backward_part(in, out, args, part);                                                                          \
+  }
+SAMPLENORM_FOR_EACH_TYPE(DEFINE)
+#undef DEFINE
+
+}  // namespace samplenorm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace samplenorm::kernels {
+namespace {
+
+#define EXPORT(T, name)                                                                        \
+  HWY_EXPORT(backward_##name);                                                                 \
+  void run(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {   \
+    HWY_DYNAMIC_DISPATCH(backward_##name)(in, out, args, part);                                \
+  }
+SAMPLENORM_FOR_EACH_TYPE(EXPORT)
+#undef EXPORT
+
+/// Calls work(part) for every block of the tensor, on as many threads as it is worth.
+template <class Work>
+void for_each_part(const Layout& in, int64_t bytes, Part part, Work work) {
+  const Blocks blocks = sum_blocks(in);
+  if (is_channels_last(in)) {
+    share(blocks.count(), bytes, [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) {
+        Part mine = part;
+        mine.begin = blocks.begin(block);
+        mine.end = blocks.end(block);
+        mine.sum_dy += block * 2 * in.channels;
+        mine.sum_dy_x += block * 2 * in.channels;
+        work(mine);
+      }
+    });
+    return;
+  }
+  // Blocks of rows; their channels may be divided among threads, since each has sums of its own.
+  share(blocks.count() * in.channels, bytes, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t block = begin / in.channels;
+      Part mine = part;
+      mine.begin = blocks.begin(block);
+      mine.end = blocks.end(block);
+      mine.first_channel = begin % in.channels;
+      mine.end_channel = std::min(in.channels, mine.first_channel + end - begin);
+      mine.sum_dy += block * 2 * in.channels;
+      mine.sum_dy_x += block * 2 * in.channels;
+      work(mine);
+      begin += mine.end_channel - mine.first_channel;
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void backward(const Layout& in, const Layout& out, const Backward<T>& args, std::span<double> workspace) {
+  const int64_t bytes = in.rows * in.row_elements() * static_cast<int64_t>(sizeof(T));
+  Part part{};
+  part.sum_dy = workspace.data();
+  part.sum_dy_x = workspace.data() + in.channels;
+  part.streamed = args.dx && args.dx != args.dy && args.dx != args.x && worth_streaming(bytes, in, args.dx) &&
+                  (!args.dresidual || (worth_streaming(bytes, out, args.dresidual) && same_place_in_line(args.dx, args.dresidual)));
+  for_each_part(in, 3 * bytes, part, [&](const Part& mine) { run(in, out, args, mine); });
+  if (args.offset) return;
+  add_blocks(workspace, sum_blocks(in).count(), args.sum_dy, args.sum_dy_x);
+}
+
+#define INSTANTIATE(T, name) \
+  template void backward(const Layout&, const Layout&, const Backward<T>&, std::span<double>);
+SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace samplenorm::kernels
+#endif

@@ -1,0 +1,36 @@
+#pragma once
+
+// The kernels: what reference.h defines, with vectors (Highway compiles all instruction sets and chooses at run time) and
+// threads (OpenMP). Results do not depend on the number of threads: sums are taken over blocks that the shape alone
+// decides, and blocks are added in their order (large contiguous maps are divided where lines of memory begin, too: the
+// same for all tensors that begin with a line, as torch's do). Nothing is allocated here; sums take a workspace from the caller.
+
+#include <cstdint>
+#include <span>
+
+#include "core/moments.h"
+#include "core/runs.h"
+#include "kernels/arguments.h"
+
+namespace samplenorm::kernels {
+
+/// Doubles that moments() and backward() need to work in.
+int64_t workspace_size(const Layout& in);
+
+/// Count, mean and M2 of the points of `runs` (runs_of() a group), per channel. Copies them to `sampled_x` if it is not
+/// null: for channels last point by point, for contiguous tensors channel by channel.
+template <class T>
+void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& out, T* sampled_x,
+             std::span<double> workspace);
+
+template <class T>
+void apply(const Layout& in, const Layout& out, const Apply<T>& arguments);
+
+template <class T>
+void backward(const Layout& in, const Layout& out, const Backward<T>& arguments, std::span<double> workspace);
+
+/// The points of `runs` are distinct.
+template <class T>
+void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& arguments);
+
+}  // namespace samplenorm::kernels

@@ -1,0 +1,30 @@
+#pragma once
+
+// When to write around the cache, and where: only whole lines, each finished at once.
+
+#include <cstdint>
+
+#include "kernels/arguments.h"
+
+namespace samplenorm::kernels {
+
+inline constexpr int64_t kLine = 64;
+
+/// Measured: streaming wins above some 24 MB a tensor and loses below some 8 MB, where the next layer finds y in cache.
+inline constexpr int64_t kBytesWorthStreaming = 16 << 20;
+
+template <class T>
+bool worth_streaming(int64_t bytes, const Layout& layout, const T* to) {
+  if (bytes < kBytesWorthStreaming) return false;
+  if (!is_channels_last(layout)) return layout.points() * static_cast<int64_t>(sizeof(T)) >= 4 * kLine;
+  const auto whole_lines = [](int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)) % kLine == 0; };
+  return reinterpret_cast<uintptr_t>(to) % kLine == 0 && whole_lines(layout.channels) &&
+         whole_lines(point_step(layout));
+}
+
+template <class T>
+bool same_place_in_line(const T* a, const T* b) {
+  return reinterpret_cast<uintptr_t>(a) % kLine == reinterpret_cast<uintptr_t>(b) % kLine;
+}
+
+}  // namespace samplenorm::kernels
