@@ -30,46 +30,78 @@ struct Expression {
   }
 };
 
-/// Points [begin, end) of a channels-last tensor. A few points at once share the loads of the coefficients; each line of
-/// memory is finished before the next is begun.
-template <Store kStore, class E, class T>
-void apply_points(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
+/// The inner run that elements are counted from.
+template <class T>
+struct InnerRun {
+  const T* x;
+  const T* residual;
+  T* y;
+  uint8_t* mask;
+};
+
+/// kPoints points of a channels-last tensor at once: they share the loads of the coefficients.
+template <Store kStore, class E, int kPoints, class T>
+HWY_INLINE void apply_rows(const Apply<T>& args, int64_t channels, const InnerRun<T>* runs) {
   const hn::ScalableTag<Compute<T>> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
-  const int64_t channels = in.channels, in_step = point_step(in), out_step = point_step(out);
-  const int64_t mask_bytes = mask_run_bytes(in);
-  const int64_t together = points_at_once<T, kStore>(full, channels);
-  for (int64_t p = begin; p < end; p += together) {
-    const int64_t last = std::min(p + together, end);
-    const auto step = [&]<class D>(D d, int64_t c) HWY_ATTR {
-      const auto scale = hn::LoadU(d, args.scale + c);
-      const auto shift = hn::LoadU(d, args.shift + c);
-      for (int64_t q = p; q < last; ++q) {
-        const int64_t o = q * out_step;
-        E::template at<kStore>(d, args.x + q * in_step, args.residual + o, args.y + o,
-                               args.mask + q * mask_bytes, c, scale, shift);
-      }
-    };
-    int64_t c = 0;
-    for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
-      const auto scale0 = hn::LoadU(full, args.scale + c), scale1 = hn::LoadU(full, args.scale + c + kLanes);
-      const auto shift0 = hn::LoadU(full, args.shift + c), shift1 = hn::LoadU(full, args.shift + c + kLanes);
-      for (int64_t q = p; q < last; ++q) {
-        const T* x = args.x + q * in_step;
-        const int64_t o = q * out_step;
-        uint8_t* mask = args.mask + q * mask_bytes;
-        E::template at<kStore>(full, x, args.residual + o, args.y + o, mask, c, scale0, shift0);
-        E::template at<kStore>(full, x, args.residual + o, args.y + o, mask, c + kLanes, scale1, shift1);
-      }
+  int64_t c = 0;
+  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
+    const auto scale0 = hn::LoadU(full, args.scale + c), scale1 = hn::LoadU(full, args.scale + c + kLanes);
+    const auto shift0 = hn::LoadU(full, args.shift + c), shift1 = hn::LoadU(full, args.shift + c + kLanes);
+    for (int r = 0; r < kPoints; ++r) {  // each line of memory is finished before the next is begun
+      E::template at<kStore>(full, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, c, scale0, shift0);
+      E::template at<kStore>(full, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, c + kLanes, scale1, shift1);
     }
-    for_lanes(full, c, channels, step);
   }
+  for_lanes(full, c, channels, [&]<class D>(D d, int64_t i) HWY_ATTR {
+    const auto scale = hn::LoadU(d, args.scale + i), shift = hn::LoadU(d, args.shift + i);
+    for (int r = 0; r < kPoints; ++r)
+      E::template at<kStore>(d, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, i, scale, shift);
+  });
+}
+
+/// Points [begin, end) of a channels-last tensor.
+template <Store kStore, class E, class T>
+void apply_points(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
+  const int64_t in_step = point_step(in), out_step = point_step(out), mask_bytes = mask_run_bytes(in);
+  const auto point = [&](int64_t p) HWY_ATTR {
+    return InnerRun<T>{args.x + p * in_step, args.residual + p * out_step, args.y + p * out_step,
+                       args.mask + p * mask_bytes};
+  };
+  const bool by_four = four_points_at_once<T, kStore>(hn::ScalableTag<Compute<T>>(), in.channels);
+  int64_t p = begin;
+  if (by_four) {
+    for (; p + 4 <= end; p += 4) {
+      const InnerRun<T> runs[] = {point(p), point(p + 1), point(p + 2), point(p + 3)};
+      apply_rows<kStore, E, 4>(args, in.channels, runs);
+    }
+  }
+  for (; p < end; ++p) {
+    const InnerRun<T> run = point(p);
+    apply_rows<kStore, E, 1>(args, in.channels, &run);
+  }
+}
+
+/// Elements [begin, end) of one map.
+template <Store kStore, class E, class T>
+HWY_INLINE void apply_map(const T* x, const T* residual, T* y, uint8_t* mask, int64_t begin, int64_t end,
+                          Compute<T> scale, Compute<T> shift) {
+  const hn::ScalableTag<Compute<T>> full;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  const auto scales = hn::Set(full, scale), shifts = hn::Set(full, shift);
+  int64_t i = begin;
+  for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+    E::template at<kStore>(full, x, residual, y, mask, i, scales, shifts);
+    E::template at<kStore>(full, x, residual, y, mask, i + kLanes, scales, shifts);
+  }
+  for_lanes(full, i, end, [&]<class D>(D d, int64_t j) HWY_ATTR {
+    E::template at<kStore>(d, x, residual, y, mask, j, hn::Set(d, scale), hn::Set(d, shift));
+  });
 }
 
 /// Maps [begin, end) of a contiguous tensor, counted through rows and channels.
 template <Store kStore, class E, class T>
 void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
-  const hn::ScalableTag<Compute<T>> full;
   const int64_t points = in.points();
   const int64_t mask_bytes = mask_run_bytes(in);
   for (int64_t map = begin; map < end; ++map) {
@@ -79,19 +111,16 @@ void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64
     const T* residual = args.residual + o;
     T* y = args.y + o;
     uint8_t* mask = args.mask + map * mask_bytes;
-    const auto cached = [&]<class D>(D d, int64_t i) HWY_ATTR {
-      E::template at<Store::kCached>(d, x, residual, y, mask, i, hn::Set(d, args.scale[c]), hn::Set(d, args.shift[c]));
+    const auto part = [&]<Store kStoreOfPart>(int64_t from, int64_t to) HWY_ATTR {
+      apply_map<kStoreOfPart, E>(x, residual, y, mask, from, to, args.scale[c], args.shift[c]);
     };
     if constexpr (kStore == Store::kStreamed) {
       const Lines lines = whole_lines(y, points);
-      const auto streamed = [&]<class D>(D d, int64_t i) HWY_ATTR {
-        E::template at<kStore>(d, x, residual, y, mask, i, hn::Set(d, args.scale[c]), hn::Set(d, args.shift[c]));
-      };
-      for_lanes(full, 0, lines.begin, cached);
-      for_lanes(full, lines.begin, lines.end, streamed);
-      for_lanes(full, lines.end, points, cached);
+      part.template operator()<Store::kCached>(0, lines.begin);
+      part.template operator()<Store::kStreamed>(lines.begin, lines.end);
+      part.template operator()<Store::kCached>(lines.end, points);
     } else {
-      for_lanes(full, 0, points, cached);
+      part.template operator()<Store::kCached>(0, points);
     }
   }
 }

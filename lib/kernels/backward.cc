@@ -105,23 +105,101 @@ struct Expression {
 constexpr int64_t kPointsToDouble = 256;
 constexpr int64_t kChannelsAtOnce = 1024;
 
+/// Sums in Compute<T> of up to kChannelsAtOnce channels.
+template <class C>
+struct NearSums {
+  HWY_ALIGN C dy[kChannelsAtOnce];
+  HWY_ALIGN C dy_x[kChannelsAtOnce];
+};
+
+/// Where the points of a channels-last tensor are.
+template <class T>
+struct Points {
+  const Backward<T>& args;
+  int64_t in_step, out_step, mask_bytes;
+
+  HWY_INLINE InnerRun<T> at(int64_t p) const {
+    return {args.dy + p * out_step, args.x + p * in_step, args.dx + p * in_step, args.dresidual + p * out_step,
+            args.mask + p * mask_bytes};
+  }
+};
+
+// Not lambdas, and forced inline: sums must stay in registers.
+
+/// Channels c and on, as many as kVectors of D have, of kPoints points from p on.
+template <Store kStore, class E, int kVectors, int kPoints, class D, class T>
+HWY_INLINE void backward_columns(D d, const Points<T>& points, const InnerRun<T>* runs, int64_t c, Compute<T>* near_dy,
+                                 Compute<T>* near_dy_x) {
+  using C = Compute<T>;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+  constexpr int64_t kSecond = kVectors == 2 ? kLanes : 0;
+  const auto left = E::coefficients(d, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(d, of + c); });
+  const auto right =
+      E::coefficients(d, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(d, of + c + kSecond); });
+  auto dy0 = hn::LoadU(d, near_dy), dy1 = hn::LoadU(d, near_dy + kSecond);
+  auto dy_x0 = hn::LoadU(d, near_dy_x), dy_x1 = hn::LoadU(d, near_dy_x + kSecond);
+  for (int r = 0; r < kPoints; ++r) {
+    E::template at<kStore>(d, runs[r], c, left, dy0, dy_x0);
+    if constexpr (kVectors == 2) E::template at<kStore>(d, runs[r], c + kLanes, right, dy1, dy_x1);
+  }
+  if constexpr (E::kSums) {
+    hn::StoreU(dy0, d, near_dy);
+    hn::StoreU(dy_x0, d, near_dy_x);
+    if constexpr (kVectors == 2) {
+      hn::StoreU(dy1, d, near_dy + kLanes);
+      hn::StoreU(dy_x1, d, near_dy_x + kLanes);
+    }
+  }
+}
+
+/// kPoints points from p on, all channels from `first` on.
+template <Store kStore, class E, int kPoints, class T>
+HWY_INLINE void backward_rows(const Points<T>& points, int64_t p, int64_t first, int64_t last,
+                              NearSums<Compute<T>>& near) {
+  const hn::ScalableTag<Compute<T>> full;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  InnerRun<T> runs[kPoints];
+  for (int r = 0; r < kPoints; ++r) runs[r] = points.at(p + r);
+  int64_t c = first;
+  for (; c + 2 * kLanes <= last; c += 2 * kLanes)
+    backward_columns<kStore, E, 2, kPoints>(full, points, runs, c, near.dy + (c - first), near.dy_x + (c - first));
+  for_lanes(full, c, last, [&](auto d, int64_t i) HWY_ATTR {
+    backward_columns<kStore, E, 1, kPoints>(d, points, runs, i, near.dy + (i - first), near.dy_x + (i - first));
+  });
+}
+
+/// All points of [begin, end), whose two vectors of channels keep their sums in registers.
+template <Store kStore, class E, class T>
+HWY_INLINE void backward_two_vectors(const Points<T>& points, int64_t begin, int64_t end, NearSums<Compute<T>>& near) {
+  using C = Compute<T>;
+  const hn::ScalableTag<C> full;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  const auto left = E::coefficients(full, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of); });
+  const auto right =
+      E::coefficients(full, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + kLanes); });
+  auto dy0 = hn::Zero(full), dy1 = dy0, dy_x0 = dy0, dy_x1 = dy0;
+  for (int64_t p = begin; p < end; ++p) {
+    const InnerRun<T> run = points.at(p);
+    E::template at<kStore>(full, run, 0, left, dy0, dy_x0);
+    E::template at<kStore>(full, run, kLanes, right, dy1, dy_x1);
+  }
+  if constexpr (E::kSums) {
+    hn::StoreU(dy0, full, near.dy);
+    hn::StoreU(dy1, full, near.dy + kLanes);
+    hn::StoreU(dy_x0, full, near.dy_x);
+    hn::StoreU(dy_x1, full, near.dy_x + kLanes);
+  }
+}
+
 /// Points of a channels-last tensor.
 template <Store kStore, class E, class T>
 void backward_points(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
   using C = Compute<T>;
   const hn::ScalableTag<C> full;
-  using Full = hn::ScalableTag<C>;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
-  const int64_t in_step = point_step(in), out_step = point_step(out), mask_bytes = mask_run_bytes(in);
-  const auto point = [&](int64_t p) HWY_ATTR {
-    return InnerRun<T>{args.dy + p * out_step, args.x + p * in_step, args.dx + p * in_step,
-                  args.dresidual + p * out_step, args.mask + p * mask_bytes};
-  };
-  const int64_t together =
-      in.channels <= 2 * kLanes ? kPointsToDouble : points_at_once<T, kStore>(full, in.channels);
-  HWY_ALIGN C near_dy[kChannelsAtOnce];
-  HWY_ALIGN C near_dy_x[kChannelsAtOnce];
-
+  const Points<T> points{args, point_step(in), point_step(out), mask_run_bytes(in)};
+  const bool by_four = four_points_at_once<T, kStore>(full, in.channels);
+  NearSums<C> near;
   for (int64_t first = 0; first < in.channels; first += kChannelsAtOnce) {
     const int64_t last = HWY_MIN(first + kChannelsAtOnce, in.channels);
     if constexpr (E::kSums) {
@@ -131,43 +209,21 @@ void backward_points(const Layout& in, const Layout& out, const Backward<T>& arg
     for (int64_t tile = part.begin; tile < part.end; tile += kPointsToDouble) {
       const int64_t tile_end = HWY_MIN(tile + kPointsToDouble, part.end);
       if constexpr (E::kSums) {
-        std::fill(near_dy, near_dy + (last - first), C{0});
-        std::fill(near_dy_x, near_dy_x + (last - first), C{0});
+        std::fill(near.dy, near.dy + (last - first), C{0});
+        std::fill(near.dy_x, near.dy_x + (last - first), C{0});
       }
-      for (int64_t p = tile; p < tile_end; p += together) {
-        const int64_t end = HWY_MIN(p + together, tile_end);
-        int64_t c = first;
-        for (; c + 2 * kLanes <= last; c += 2 * kLanes) {
-          const auto left = E::coefficients(full, args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + c); });
-          const auto right =
-              E::coefficients(full, args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + c + kLanes); });
-          C* dy = near_dy + (c - first);
-          C* dy_x = near_dy_x + (c - first);
-          auto dy0 = hn::LoadU(full, dy), dy1 = hn::LoadU(full, dy + kLanes);
-          auto dy_x0 = hn::LoadU(full, dy_x), dy_x1 = hn::LoadU(full, dy_x + kLanes);
-          for (int64_t q = p; q < end; ++q) {
-            const InnerRun<T> run = point(q);
-            E::template at<kStore>(full, run, c, left, dy0, dy_x0);
-            E::template at<kStore>(full, run, c + kLanes, right, dy1, dy_x1);
-          }
-          hn::StoreU(dy0, full, dy);
-          hn::StoreU(dy1, full, dy + kLanes);
-          hn::StoreU(dy_x0, full, dy_x);
-          hn::StoreU(dy_x1, full, dy_x + kLanes);
-        }
-        for_lanes(Full(), c, last, [&]<class D>(D d, int64_t i) HWY_ATTR {
-          const auto of = E::coefficients(d, args, [&](const C* values) HWY_ATTR { return hn::LoadU(d, values + i); });
-          auto dy = hn::LoadU(d, near_dy + (i - first));
-          auto dy_x = hn::LoadU(d, near_dy_x + (i - first));
-          for (int64_t q = p; q < end; ++q) E::template at<kStore>(d, point(q), i, of, dy, dy_x);
-          hn::StoreU(dy, d, near_dy + (i - first));
-          hn::StoreU(dy_x, d, near_dy_x + (i - first));
-        });
+      if (in.channels == 2 * kLanes) {
+        backward_two_vectors<kStore, E>(points, tile, tile_end, near);
+      } else {
+        int64_t p = tile;
+        if (by_four)
+          for (; p + 4 <= tile_end; p += 4) backward_rows<kStore, E, 4>(points, p, first, last, near);
+        for (; p < tile_end; ++p) backward_rows<kStore, E, 1>(points, p, first, last, near);
       }
       if constexpr (E::kSums) {
         for (int64_t c = first; c < last; ++c) {
-          part.sum_dy[c] += static_cast<double>(near_dy[c - first]);
-          part.sum_dy_x[c] += static_cast<double>(near_dy_x[c - first]);
+          part.sum_dy[c] += static_cast<double>(near.dy[c - first]);
+          part.sum_dy_x[c] += static_cast<double>(near.dy_x[c - first]);
         }
       }
     }
@@ -334,20 +390,20 @@ void for_each_part(const Layout& in, int64_t bytes, Part part, Work work) {
 }  // namespace
 
 template <class T>
-void backward(const Layout& in, const Layout& out, const Backward<T>& args, std::span<double> workspace) {
+void backward(const Layout& in, const Layout& out, const Backward<T>& args, Workspace workspace) {
   const int64_t bytes = in.rows * in.row_elements() * static_cast<int64_t>(sizeof(T));
   Part part{};
-  part.sum_dy = workspace.data();
-  part.sum_dy_x = workspace.data() + in.channels;
+  part.sum_dy = workspace.sums.data();
+  part.sum_dy_x = workspace.sums.data() + in.channels;
   part.streamed = args.dx && args.dx != args.dy && args.dx != args.x && worth_streaming(bytes, in, args.dx) &&
                   (!args.dresidual || (worth_streaming(bytes, out, args.dresidual) && same_place_in_line(args.dx, args.dresidual)));
   for_each_part(in, 3 * bytes, part, [&](const Part& mine) { run(in, out, args, mine); });
   if (args.offset) return;
-  add_blocks(workspace, sum_blocks(in).count(), args.sum_dy, args.sum_dy_x);
+  add_blocks(workspace.sums, sum_blocks(in).count(), args.sum_dy, args.sum_dy_x);
 }
 
 #define INSTANTIATE(T, name) \
-  template void backward(const Layout&, const Layout&, const Backward<T>&, std::span<double>);
+  template void backward(const Layout&, const Layout&, const Backward<T>&, Workspace);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -1,4 +1,5 @@
 #include "kernels/kernels.h"
+#include "kernels/offsets.h"
 #include "kernels/parallel.h"
 #include "kernels/types.h"
 
@@ -34,35 +35,42 @@ void correct_points(const Layout& in, std::span<const Run> runs, const Correct<T
   }
 }
 
-template <class T>
-void correct_maps(const Layout& in, std::span<const Run> runs, int64_t group_points, const Correct<T>& args,
-                  int64_t first_channel, int64_t end_channel) {
-  const hn::ScalableTag<Compute<T>> full;
+/// kChannels channels of a contiguous tensor. The points lie far apart: their lines are asked for ahead.
+template <int kChannels, class T>
+HWY_INLINE void correct_channels(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args,
+                                 int64_t first) {
+  constexpr size_t kAhead = 64 / kChannels;
   const hn::CappedTag<Compute<T>, 1> one;
-  for (int64_t c = first_channel; c < end_channel; ++c) {
-    for (const Run& run : runs) {
-      T* dx = args.dx + run.row * in.row_stride + c * in.channel_stride + run.point;
-      const T* x = args.sampled_x + c * group_points + run.first;
-      const auto at = [&](auto d, int64_t i, int64_t place) HWY_ATTR {
-        correct_at(d, x + i, dx + place, hn::Set(d, args.group_mean[c]), hn::Set(d, args.offset[c]),
-                   hn::Set(d, args.slope[c]));
-      };
-      if (run.step == 1) {
-        for_lanes(full, 0, run.count, [&](auto d, int64_t i) HWY_ATTR { at(d, i, i); });
-      } else {
-        for (int64_t i = 0; i < run.count; ++i) at(one, i, i * run.step);
-      }
+  const size_t count = offsets.size();
+  T* dx = args.dx + first * in.channel_stride;
+  const T* x = args.sampled_x + first * static_cast<int64_t>(count);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t here = offsets[i], ahead = offsets[HWY_MIN(i + kAhead, count - 1)];
+    for (int c = 0; c < kChannels; ++c) {
+      hwy::Prefetch(dx + c * in.channel_stride + ahead);
+      correct_at(one, x + static_cast<size_t>(c) * count + i, dx + c * in.channel_stride + here,
+                 hn::Set(one, args.group_mean[first + c]), hn::Set(one, args.offset[first + c]),
+                 hn::Set(one, args.slope[first + c]));
     }
   }
+}
+
+template <class T>
+void correct_maps(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args, int64_t first_channel,
+                  int64_t end_channel) {
+  constexpr int kTogether = 16;  // neighbouring channels share pages of memory
+  int64_t c = first_channel;
+  for (; c + kTogether <= end_channel; c += kTogether) correct_channels<kTogether>(in, offsets, args, c);
+  for (; c < end_channel; ++c) correct_channels<1>(in, offsets, args, c);
 }
 
 #define DEFINE(T, name)                                                                                         \
   void correct_points_##name(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {             \
     correct_points(in, runs, args);                                                                             \
   }                                                                                                             \
-  void correct_maps_##name(const Layout& in, std::span<const Run> runs, int64_t points, const Correct<T>& args, \
+  void correct_maps_##name(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args,          \
                            int64_t first_channel, int64_t end_channel) {                                        \
-    correct_maps(in, runs, points, args, first_channel, end_channel);                                           \
+    correct_maps(in, offsets, args, first_channel, end_channel);                                                \
   }
 SAMPLENORM_FOR_EACH_TYPE(DEFINE)
 #undef DEFINE
@@ -80,9 +88,9 @@ namespace {
   void run_points(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {                     \
     HWY_DYNAMIC_DISPATCH(correct_points_##name)(in, runs, args);                                             \
   }                                                                                                          \
-  void run_maps(const Layout& in, std::span<const Run> runs, int64_t points, const Correct<T>& args,         \
+  void run_maps(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args,                  \
                 int64_t first_channel, int64_t end_channel) {                                                \
-    HWY_DYNAMIC_DISPATCH(correct_maps_##name)(in, runs, points, args, first_channel, end_channel);           \
+    HWY_DYNAMIC_DISPATCH(correct_maps_##name)(in, offsets, args, first_channel, end_channel);                \
   }
 SAMPLENORM_FOR_EACH_TYPE(EXPORT)
 #undef EXPORT
@@ -90,19 +98,20 @@ SAMPLENORM_FOR_EACH_TYPE(EXPORT)
 }  // namespace
 
 template <class T>
-void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {
-  const int64_t points = runs.back().first + runs.back().count;
-  const int64_t bytes = 3 * points * in.channels * static_cast<int64_t>(sizeof(T));
+void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& args, Workspace workspace) {
+  const int64_t bytes = 3 * points_in(runs) * in.channels * static_cast<int64_t>(sizeof(T));
   if (is_channels_last(in)) {
     share(static_cast<int64_t>(runs.size()), bytes, [&](int64_t begin, int64_t end) {
       run_points(in, runs.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), args);
     });
   } else {
-    share(in.channels, bytes, [&](int64_t begin, int64_t end) { run_maps(in, runs, points, args, begin, end); });
+    const auto offsets = offsets_of(in, runs, workspace.offsets);
+    share(in.channels, bytes, [&](int64_t begin, int64_t end) { run_maps(in, offsets, args, begin, end); });
   }
 }
 
-#define INSTANTIATE(T, name) template void correct(const Layout&, std::span<const Run>, const Correct<T>&);
+#define INSTANTIATE(T, name) \
+  template void correct(const Layout&, std::span<const Run>, const Correct<T>&, Workspace);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

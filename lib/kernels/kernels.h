@@ -14,23 +14,26 @@
 
 namespace samplenorm::kernels {
 
-/// Doubles that moments() and backward() need to work in.
+/// Memory to work in: workspace_size() sums, and as many offsets as the largest group has points.
+struct Workspace {
+  std::span<double> sums;
+  std::span<int64_t> offsets;
+};
 int64_t workspace_size(const Layout& in);
 
 /// Count, mean and M2 of the points of `runs` (runs_of() a group), per channel. Copies them to `sampled_x` if it is not
 /// null: for channels last point by point, for contiguous tensors channel by channel.
 template <class T>
-void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& out, T* sampled_x,
-             std::span<double> workspace);
+void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& out, T* sampled_x, Workspace workspace);
 
 template <class T>
 void apply(const Layout& in, const Layout& out, const Apply<T>& arguments);
 
 template <class T>
-void backward(const Layout& in, const Layout& out, const Backward<T>& arguments, std::span<double> workspace);
+void backward(const Layout& in, const Layout& out, const Backward<T>& arguments, Workspace workspace);
 
 /// The points of `runs` are distinct.
 template <class T>
-void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& arguments);
+void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& arguments, Workspace workspace);
 
 }  // namespace samplenorm::kernels

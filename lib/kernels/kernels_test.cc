@@ -81,6 +81,17 @@ std::vector<Sizes> sizes_to_try() {
   return all;
 }
 
+/// Memory for the kernels, full of what earlier work left.
+struct WorkspaceMemory {
+  std::vector<double> sums;
+  std::vector<int64_t> offsets;
+
+  explicit WorkspaceMemory(const Layout& layout)
+      : sums(static_cast<size_t>(kernels::workspace_size(layout)), 1e9),
+        offsets(static_cast<size_t>(layout.rows * layout.points()), 1 << 30) {}
+  operator kernels::Workspace() { return {sums, offsets}; }
+};
+
 template <class T>
 class KernelsTest : public ::testing::Test {
  public:
@@ -152,7 +163,7 @@ TYPED_TEST(KernelsTest, BackwardEqualsThePlainOne) {
     Placed<T> x(this->values(sizes), offset), dy(this->values(sizes), offset);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(layout)));
     for (uint8_t& byte : mask) byte = static_cast<uint8_t>(this->random());
-    std::vector<double> workspace(static_cast<size_t>(kernels::workspace_size(layout)), 1e9);
+    WorkspaceMemory workspace(layout);
     const std::vector<T> blank(x.values().size());
     for (const Relu relu : {kNone, kFromX, kFromMask})
       for (const char* pass : {"sums and dx", "sums", "corrected dx"}) {
@@ -199,7 +210,7 @@ TYPED_TEST(KernelsTest, MomentsAndTheCopyEqualThePlainOnes) {
     Placed<T> x(this->values(sizes), offset);
     const Shape shape{0, sizes.n, sizes.d, sizes.h, sizes.w};
     const auto channels = static_cast<size_t>(sizes.c);
-    std::vector<double> workspace(static_cast<size_t>(kernels::workspace_size(layout)), 1e9);
+    WorkspaceMemory workspace(layout);
     for (const Group& group : groups_in(sizes)) {
       const auto runs = runs_of(group, shape);
       std::vector<double> expected_mean(channels), expected_m2(channels);
@@ -232,6 +243,7 @@ TYPED_TEST(KernelsTest, CorrectEqualsThePlainOne) {
   this->for_each_size([&](const Sizes& sizes, const Layout& layout, int64_t offset) {
     Placed<T> x(this->values(sizes), offset), before(this->values(sizes), offset);
     const auto mean = this->channels(sizes), line_offset = this->channels(sizes), slope = this->channels(sizes);
+    WorkspaceMemory workspace(layout);
     for (const Group& group : groups_in(sizes)) {
       const auto runs = runs_of(group, {0, sizes.n, sizes.d, sizes.h, sizes.w});
       Placed<T> copy(std::vector<T>(static_cast<size_t>(group.points() * sizes.c)), offset);
@@ -242,7 +254,7 @@ TYPED_TEST(KernelsTest, CorrectEqualsThePlainOne) {
       on_every_instruction_set([&] {
         Placed<T> dx(before.values(), offset);
         args.dx = dx.begin();
-        kernels::correct(layout, runs, args);
+        kernels::correct(layout, runs, args, workspace);
         expect_equal(dx.values(), expected.values(), "dx");
         ASSERT_TRUE(dx.guards_are_whole());
       });
@@ -280,7 +292,7 @@ struct LargeLayer {
     Placed<T> y(x.data, 0), dx(x.data, 0), dresidual(x.data, 0);
     out.copy.resize(static_cast<size_t>(group.points()) * 64);
     out.mask.resize(static_cast<size_t>(kSizes.n * mask_row_bytes(layout)));
-    std::vector<double> workspace(static_cast<size_t>(kernels::workspace_size(layout)));
+    WorkspaceMemory workspace(layout);
     Moments moments{0, out.group_mean, out.m2};
     const Apply<T> apply{x.begin(), residual.begin(), scale.data(), mean.data(), true, y.begin(), out.mask.data()};
     const Backward<T> backward{.dy = dy.begin(),
@@ -298,7 +310,7 @@ struct LargeLayer {
       kernels::moments(layout, x.begin(), runs, moments, out.copy.data(), workspace);
       kernels::apply(layout, layout, apply);
       kernels::backward(layout, layout, backward, workspace);
-      kernels::correct(layout, runs, correct);
+      kernels::correct(layout, runs, correct, workspace);
     } else {
       reference::moments(layout, x.begin(), group, moments);
       reference::gather(layout, x.begin(), group, out.copy.data());
@@ -387,7 +399,7 @@ TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {
         const int64_t begin = first * whole.channel_stride;
         kernels::apply(part.layout(), out, Apply<T>{part.begin(), nullptr, scale.data() + first, shift.data() + first,
                                                     true, y.begin() + begin});
-        std::vector<double> workspace(static_cast<size_t>(kernels::workspace_size(part.layout())));
+        WorkspaceMemory workspace(part.layout());
         kernels::backward(part.layout(), out, backward(part.begin(), dx.begin(), dy.begin() + begin, first, count),
                           workspace);
         for_each_index(part_sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {

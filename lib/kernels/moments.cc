@@ -2,6 +2,7 @@
 
 #include "kernels/blocks.h"
 #include "kernels/kernels.h"
+#include "kernels/offsets.h"
 #include "kernels/parallel.h"
 #include "kernels/types.h"
 
@@ -20,6 +21,7 @@ namespace samplenorm::kernels {
 /// What of a group one call works on. Sums are of x - shift, which keeps their digits where the mean is large.
 struct SumsPart {
   std::span<const Run> runs;
+  std::span<const int64_t> offsets;  ///< of the points within a channel, where maps are copied
   int64_t group_points;
   int64_t first_channel, end_channel;
   const double* shift;
@@ -102,27 +104,51 @@ HWY_INLINE void sum_elements(const T* x, int64_t count, double shift, double& su
   squares += hn::GetLane(hn::SumOfLanes(full, hn::Add(squares0, squares1)));
 }
 
+/// Copies the points of kChannels channels. They lie far apart: their lines are asked for ahead.
+template <int kChannels, class T>
+HWY_INLINE void gather(const T* x, int64_t channel_stride, std::span<const int64_t> offsets, T* to) {
+  constexpr size_t kAhead = 64 / kChannels;
+  const size_t count = offsets.size();
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t here = offsets[i], ahead = offsets[HWY_MIN(i + kAhead, count - 1)];
+    for (int c = 0; c < kChannels; ++c) {
+      hwy::Prefetch(x + c * channel_stride + ahead);
+      to[static_cast<size_t>(c) * count + i] = x[c * channel_stride + here];
+    }
+  }
+}
+
+/// Maps without a copy.
 template <class T>
-void sum_maps(const Layout& in, const T* x, const SumsPart& part, T* copy) {
+void sum_maps(const Layout& in, const T* x, const SumsPart& part) {
   T gathered[kLongestRun];
   for (int64_t c = part.first_channel; c < part.end_channel; ++c) {
     double sum = 0, squares = 0;
-    T* copy_of_channel = copy ? copy + c * part.group_points : nullptr;
     for (const Run& run : part.runs) {
-      const T* begin = x + run.row * in.row_stride + c * in.channel_stride + run.point;
-      if (run.step != 1 || copy) {
-        T* to = copy ? copy_of_channel + run.first : gathered;
-        for (int64_t i = 0; i < run.count; ++i) to[i] = begin[i * run.step];
-        begin = to;
+      const T* elements = x + run.row * in.row_stride + c * in.channel_stride + run.point;
+      if (run.step != 1) {
+        for (int64_t i = 0; i < run.count; ++i) gathered[i] = elements[i * run.step];
+        elements = gathered;
       }
-      // A copy is added up as a whole below: its runs may be short.
-      if (!copy) sum_elements(begin, run.count, part.shift[c], sum, squares);
+      sum_elements(elements, run.count, part.shift[c], sum, squares);
     }
-    if (copy) {
-      const Run& last = part.runs.back();
-      const int64_t first = part.runs.front().first;
-      sum_elements(copy_of_channel + first, last.first + last.count - first, part.shift[c], sum, squares);
-    }
+    part.sum[c] = sum;
+    part.sum_of_squares[c] = squares;
+  }
+}
+
+/// Maps with a copy, which is added up as a whole: its runs may be short.
+template <class T>
+void copy_and_sum_maps(const Layout& in, const T* x, const SumsPart& part, T* copy) {
+  constexpr int kTogether = 16;  // neighbouring channels share pages of memory
+  int64_t c = part.first_channel;
+  for (; c + kTogether <= part.end_channel; c += kTogether)
+    gather<kTogether>(x + c * in.channel_stride, in.channel_stride, part.offsets, copy + c * part.group_points);
+  for (; c < part.end_channel; ++c)
+    gather<1>(x + c * in.channel_stride, in.channel_stride, part.offsets, copy + c * part.group_points);
+  for (c = part.first_channel; c < part.end_channel; ++c) {
+    double sum = 0, squares = 0;
+    sum_elements(copy + c * part.group_points, part.group_points, part.shift[c], sum, squares);
     part.sum[c] = sum;
     part.sum_of_squares[c] = squares;
   }
@@ -132,8 +158,10 @@ template <class T>
 void sum_part(const Layout& in, const T* x, const SumsPart& part, T* copy) {
   if (is_channels_last(in)) {
     sum_points(in, x, part, copy);
+  } else if (copy) {
+    copy_and_sum_maps(in, x, part, copy);
   } else {
-    sum_maps(in, x, part, copy);
+    sum_maps(in, x, part);
   }
 }
 
@@ -171,25 +199,26 @@ int64_t workspace_size(const Layout& in) {
 }
 
 template <class T>
-void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& out, T* sampled_x,
-             std::span<double> workspace) {
-  const int64_t points = runs.back().first + runs.back().count;
-  const Blocks blocks = run_blocks(points);
+void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& out, T* sampled_x, Workspace workspace) {
+  const int64_t points = points_in(runs);
+  const bool by_channel = !is_channels_last(in);
+  // A copied channel is added up as a whole.
+  const Blocks blocks = by_channel && sampled_x ? Blocks{points, points} : run_blocks(points);
   const int64_t bytes = points * in.channels * static_cast<int64_t>(sizeof(T));
-  const T* first_point =
-      x + runs.front().row * in.row_stride + runs.front().point * in.point_stride;
-  const std::span<double> shift = workspace.first(static_cast<size_t>(in.channels));
+  const T* first_point = x + runs.front().row * in.row_stride + runs.front().point * in.point_stride;
+  const std::span<double> shift = workspace.sums.first(static_cast<size_t>(in.channels));
   for (int64_t c = 0; c < in.channels; ++c)
     shift[static_cast<size_t>(c)] = static_cast<double>(static_cast<Compute<T>>(first_point[c * in.channel_stride]));
+  std::span<const int64_t> offsets;
+  if (by_channel && sampled_x) offsets = offsets_of(in, runs, workspace.offsets);
 
-  const std::span<double> sums = workspace.subspan(shift.size());
-  const bool by_channel = !is_channels_last(in);
+  const std::span<double> sums = workspace.sums.subspan(shift.size());
   const int64_t channel_items = by_channel ? in.channels : 1;
   share(blocks.count() * channel_items, bytes, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t block = begin / channel_items;
-      SumsPart part{runs_in(runs, blocks.begin(block), blocks.end(block)), points, 0, in.channels, shift.data(),
-                    sums.data() + block * 2 * in.channels, sums.data() + (block * 2 + 1) * in.channels};
+      SumsPart part{runs_in(runs, blocks.begin(block), blocks.end(block)), offsets, points, 0, in.channels,
+                    shift.data(), sums.data() + block * 2 * in.channels, sums.data() + (block * 2 + 1) * in.channels};
       if (by_channel) {
         part.first_channel = begin % channel_items;
         part.end_channel = std::min(in.channels, part.first_channel + end - begin);
@@ -215,7 +244,7 @@ void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& o
 }
 
 #define INSTANTIATE(T, name) \
-  template void moments(const Layout&, const T*, std::span<const Run>, Moments&, T*, std::span<double>);
+  template void moments(const Layout&, const T*, std::span<const Run>, Moments&, T*, Workspace);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

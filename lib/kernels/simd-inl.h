@@ -158,12 +158,14 @@ constexpr bool can_stream(D d) {
   return hn::MaxLanes(d) * sizeof(T) >= 16;
 }
 
-/// Points of a channels-last tensor to work on together: they share the loads of what belongs to a channel. Streaming
-/// has to finish each line before it begins another, which two vectors do if they are long enough.
+/// Points of a channels-last tensor to work on together: they share the loads of what belongs to a channel. Long runs do
+/// better one by one, in the order of memory. Streaming has to finish each line before it begins another, which two
+/// vectors do if they are long enough.
 template <class T, Store kStore, class D>
-HWY_INLINE int64_t points_at_once(D d, int64_t channels) {
-  if (kStore == Store::kStreamed && 2 * hn::MaxLanes(d) * sizeof(T) < kLineBytes) return 1;
-  return channels * static_cast<int64_t>(sizeof(T)) <= 512 ? 4 : 2;
+HWY_INLINE bool four_points_at_once(D d, int64_t channels) {
+  constexpr int64_t kLongRun = 512;
+  const bool finishes_lines = kStore == Store::kCached || 2 * hn::MaxLanes(d) * sizeof(T) >= kLineBytes;
+  return finishes_lines && channels * static_cast<int64_t>(sizeof(T)) <= kLongRun;
 }
 
 /// Which of `count` elements from `to` on are whole lines.

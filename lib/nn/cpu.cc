@@ -19,6 +19,7 @@ namespace {
 struct ForSums;
 struct ForCoefficients;
 struct ForParameters;
+struct ForOffsets;
 
 /// Calls work(std::type_identity<T>) with the kernels' type for torch's.
 template <class Work>
@@ -50,6 +51,14 @@ std::span<double> channels_of(std::span<double> all, const Inputs::Part& part) {
 int64_t workspace_for(const Inputs& inputs) {
   int64_t most = 0;
   for (const Inputs::Part& part : inputs.parts()) most = std::max(most, kernels::workspace_size(part.layout));
+  return most;
+}
+
+/// Points of the largest group that is copied.
+int64_t most_points(const Chunk& chunk) {
+  int64_t most = 0;
+  if (!chunk.everything)
+    for (const Group& group : chunk.sample.groups) most = std::max(most, group.points());
   return most;
 }
 
@@ -93,7 +102,8 @@ void find_statistics(const Inputs& inputs, const Chunk& chunk, int64_t k, double
   const auto groups = static_cast<int64_t>(chunk.sample.groups.size());
   const int64_t workspace_size = workspace_for(inputs);
   Scratch<double, ForSums> scratch(workspace_size + (2 * groups + 3) * channels);
-  const std::span<double> workspace = scratch.take(workspace_size);
+  Scratch<int64_t, ForOffsets> offsets(most_points(chunk));
+  const kernels::Workspace workspace{scratch.take(workspace_size), offsets.all()};
   const Statistics statistics{scratch.take(channels), scratch.take(channels), scratch.take(channels)};
 
   c10::SmallVector<WeightedMoments, 2> weighted;
@@ -175,11 +185,12 @@ class ChunkBackward {
     const int64_t channels = inputs_.whole().channels;
     const int64_t workspace_size = workspace_for(inputs_);
     Scratch<double, ForSums> doubles(workspace_size + 2 * channels);
-    workspace_ = doubles.take(workspace_size);
+    Scratch<int64_t, ForOffsets> offsets(most_points(chunk));
+    workspace_ = {doubles.take(workspace_size), offsets.all()};
     sum_dy_ = doubles.take(channels);
     sum_dy_xhat_ = doubles.take(channels);
     Scratch<C, ForCoefficients> coefficients(7 * channels);
-    for (std::span<C>* values : {&scale_, &shift_, &centre_, &relu_scale_, &relu_shift_, &offset_, &slope_})
+    for (std::span<C>* values : {&scale_, &shift_, &relu_scale_, &relu_shift_, &centre_, &offset_, &slope_})
       *values = coefficients.take(channels);
     mean_ = constant<C>(arguments_.mean, k * channels);
     rstd_ = constant<C>(arguments_.rstd, k * channels);
@@ -206,13 +217,16 @@ class ChunkBackward {
 
   void find_coefficients() {
     find_affine(parameters_, mean_, rstd_, scale_, shift_);
-    for (size_t c = 0; c < scale_.size(); ++c) {
-      // In the lean mode x is y: ReLU let pass where y > 0, and xhat = (y - beta) / gamma.
-      const bool lean = arguments_.lean;
-      centre_[c] = lean ? parameters_.bias(static_cast<int64_t>(c)) : mean_[c];
-      relu_scale_[c] = lean ? C{1} : scale_[c];
-      relu_shift_[c] = lean ? C{0} : shift_[c];
+    if (!arguments_.lean) {
+      std::copy_n(mean_, centre_.size(), centre_.begin());
+      relu_scale_ = scale_;
+      relu_shift_ = shift_;
+      return;
     }
+    // x is y: ReLU let pass where y > 0, and xhat = (y - beta) / gamma.
+    for (size_t c = 0; c < centre_.size(); ++c) centre_[c] = parameters_.bias(static_cast<int64_t>(c));
+    std::ranges::fill(relu_scale_, C{1});
+    std::ranges::fill(relu_shift_, C{0});
   }
 
   void pass(const Chunk& chunk, Pass kind) {
@@ -284,7 +298,8 @@ class ChunkBackward {
                      .group_mean = group_mean + c,
                      .offset = offset_.data() + c,
                      .slope = slope_.data() + c,
-                     .dx = writable<T>(out_.x[i], chunk.first_row * part.layout.row_stride)});
+                     .dx = writable<T>(out_.x[i], chunk.first_row * part.layout.row_stride)},
+          workspace_);
     }
   }
 
@@ -297,7 +312,8 @@ class ChunkBackward {
   const C* mean_ = nullptr;
   const C* rstd_ = nullptr;
   std::span<C> scale_, shift_, centre_, relu_scale_, relu_shift_, offset_, slope_;
-  std::span<double> workspace_, sum_dy_, sum_dy_xhat_;
+  kernels::Workspace workspace_;
+  std::span<double> sum_dy_, sum_dy_xhat_;
 };
 
 template <class T>

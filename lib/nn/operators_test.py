@@ -11,13 +11,13 @@ ops = torch.ops.samplenorm
 
 EPS = 1e-5
 KEY = [7, 3, 2, 5]
-#Small ratios of small tensors : every method samples several points and leaves most out.
+# Small ratios of small tensors: every method samples several points and leaves most out.
 SPECS = [
     "BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4", "VDN-2/8", "FRS-1/3",
     "NS-2/8+VDN-2/8", "BS-2/8+VDN-1/8", "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;beta=0.3",
     "BN;stat_batch=3", "LS-1/2;stat_batch=3", "FS-1/4+VDN-1/8;stat_batch=3;redraw=step",
 ]
-#Eight rows make chunks of 3, 3 and 2.
+# Eight rows make chunks of 3, 3 and 2.
 SHAPES = {"1d": (8, 3), "sequence": (8, 2, 5), "2d": (8, 2, 3, 4), "3d": (8, 1, 2, 3, 2)}
 FUSIONS = {"plain": (False, False), "relu": (True, False), "residual": (False, True), "residual_relu": (True, True)}
 
@@ -37,8 +37,15 @@ def inputs(shape, dtype=torch.float64, seed=0):
     return 3 * draw(*shape) + 1, draw(channels), draw(channels), draw(*shape)
 
 
-def call(x, weight, bias, residual, spec, relu, key=KEY):
-    return ops.sampled_batch_norm(x, weight, bias, residual, spec, key, EPS, relu)
+def call(x, weight, bias, residual, spec, relu, key=KEY, lean=False):
+    """`x` is a tensor or a list of tensors, which count as concatenated."""
+    return ops.sampled_batch_norm(x if isinstance(x, list) else [x], weight, bias, residual, spec, key, EPS, relu, lean)
+
+
+def saved_of(outputs):
+    """What backward takes of forward's outputs, behind weight and bias."""
+    _, mean, rstd, _, group_mean, sampled_x, mask = outputs
+    return mean, rstd, group_mean, sampled_x, mask if mask.dim() == 2 else None
 
 
 CASES = [pytest.param(spec, shape, fusion, id=f"{spec}-{name}-{fusion}")
@@ -91,9 +98,9 @@ def test_gradients_that_can_be_differentiated_again_are_the_same(spec, fusion):
 
 def test_differentiating_the_backward_operator_itself_is_an_error_not_a_wrong_number():
     x, weight, bias, _ = inputs((5, 2, 2, 2))
-    _, mean, rstd, _, group_mean, _ = call(x, weight, bias, None, "BN", False)
-    dx = ops.sampled_batch_norm_backward(torch.ones_like(x).requires_grad_(), x, weight, bias, mean, rstd, group_mean,
-                                         None, "BN", KEY, False)[0]
+    saved = saved_of(call(x, weight, bias, None, "BN", False))
+    dx = ops.sampled_batch_norm_backward(torch.ones_like(x).requires_grad_(), [x], weight, bias, *saved, "BN", KEY,
+                                         False)[0][0]
     with pytest.raises(RuntimeError, match="not implemented"):
         dx.sum().backward()
 
@@ -106,15 +113,16 @@ def test_an_input_of_too_few_or_too_many_dimensions_is_an_error(sizes):
 
 def test_saved_tensors_of_another_size_or_type_are_an_error_not_a_stray_read():
     x, weight, bias, residual = inputs((5, 2, 3, 3))
-    saved = dict(zip(("y", "mean", "rstd", "var", "group_mean", "mask"), call(x, weight, bias, residual, "LS-1/4", True)))
+    names = ("y", "mean", "rstd", "var", "group_mean", "sampled_x", "mask")
+    saved = dict(zip(names, call(x, weight, bias, residual, "LS-1/4", True)))
 
     def backward(**changed):
         s = {**saved, **changed}
-        return ops.sampled_batch_norm_backward(x, x, weight, bias, s["mean"], s["rstd"], s["group_mean"], s["mask"],
-                                               "LS-1/4", KEY, True)
+        return ops.sampled_batch_norm_backward(x, [x], weight, bias, s["mean"], s["rstd"], s["group_mean"],
+                                               s["sampled_x"], s["mask"], "LS-1/4", KEY, True)
 
     backward()
-    for name in ("mean", "rstd", "group_mean", "mask"):
+    for name in ("mean", "rstd", "group_mean", "sampled_x", "mask"):
         for wrong in (saved[name][..., :1], saved[name].to(torch.int32), saved[name].new_empty(0)):
             with pytest.raises(RuntimeError, match=f"expected forward's {name}"):
                 backward(**{name: wrong})
@@ -126,7 +134,8 @@ def test_operators_pass_torchs_operator_check(spec, fusion):
     relu, with_residual = FUSIONS[fusion]
     x, weight, bias, residual = inputs((8, 3, 4, 3), torch.float32)
     residual = residual.requires_grad_() if with_residual else None
-    arguments = (x.requires_grad_(), weight.requires_grad_(), bias.requires_grad_(), residual, spec, KEY, EPS, relu)
+    parts = [x[:, :1].requires_grad_(), x[:, 1:].requires_grad_()] if residual is None else [x.requires_grad_()]
+    arguments = (parts, weight.requires_grad_(), bias.requires_grad_(), residual, spec, KEY, EPS, relu)
     tests = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
     torch.library.opcheck(ops.sampled_batch_norm.default, arguments, test_utils=tests)
 
@@ -146,12 +155,13 @@ def test_meta_tensors_get_the_shapes_types_and_strides_of_the_cpu(spec, fusion):
         real = [layout(x), weight, bias, layout(residual) if with_residual else None]
         meta = [tensor if tensor is None else tensor.to("meta") for tensor in real]
         outputs, shapes = call(*real, spec, relu), call(*meta, spec, relu)
-        _, mean, rstd, _, group_mean, mask = outputs
-        gradients = ops.sampled_batch_norm_backward(real[0], *real[:3], mean, rstd, group_mean,
-                                                    mask if mask.dim() == 2 else None, spec, KEY, relu)
-        _, mean, rstd, _, group_mean, mask = shapes
-        gradient_shapes = ops.sampled_batch_norm_backward(meta[0], *meta[:3], mean, rstd, group_mean,
-                                                          mask if mask.dim() == 2 else None, spec, KEY, relu)
+
+        def backward(tensors, saved):
+            dx, *others = ops.sampled_batch_norm_backward(tensors[0], tensors[:1], *tensors[1:3], *saved_of(saved), spec,
+                                                          KEY, relu)
+            return (*dx, *others)
+
+        gradients, gradient_shapes = backward(real, outputs), backward(meta, shapes)
         for actual, expected in zip((*shapes, *gradient_shapes), (*outputs, *gradients)):
             assert (actual.shape, actual.dtype, actual.stride()) == (expected.shape, expected.dtype, expected.stride())
 
@@ -173,3 +183,79 @@ def test_mix_equals_the_plain_formula_written_in_python():
     expected = torch.autograd.grad(plain, (x, weight, bias, residual), dy, retain_graph=True)
     for actual, wanted in zip(torch.autograd.grad(ours, (x, weight, bias, residual), dy), expected):
         torch.testing.assert_close(actual, wanted)
+
+
+@pytest.mark.parametrize("memory_format", FORMATS)
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("spec", ["BN", "FS-1/4", "LS-1/4+VDN-2/8", "LS-1/2;stat_batch=3"])
+def test_several_inputs_give_what_their_concatenation_gives(spec, relu, memory_format):
+    whole, weight, bias, _ = inputs((8, 12, 3, 4))
+    parts = [FORMATS[memory_format](part.clone()).requires_grad_() for part in whole.split([1, 8, 3], 1)]
+    if memory_format == "channels_last":
+        parts = parts[::-1]  # one channel alone lies in both orders; the first input decides
+        whole = torch.cat([part.detach() for part in parts], 1)
+    whole = FORMATS[memory_format](whole).requires_grad_()
+    parameters = [weight.requires_grad_(), bias.requires_grad_()]
+    expected = call(whole, *parameters, None, spec, relu)
+    actual = call(parts, *parameters, None, spec, relu)
+    for name, a, e in zip(("y", "mean", "rstd", "var", "group_mean"), actual, expected):
+        torch.testing.assert_close(a, e, msg=name)
+    dy = torch.linspace(-1, 2, whole.numel(), dtype=whole.dtype).view(whole.shape)
+    for create_graph in (False, True):
+        wanted = torch.autograd.grad(expected[0], [whole, *parameters], dy, retain_graph=True, create_graph=create_graph)
+        found = torch.autograd.grad(actual[0], [*parts, *parameters], dy, retain_graph=True, create_graph=create_graph)
+        torch.testing.assert_close(torch.cat(found[:3], 1), wanted[0])
+        torch.testing.assert_close(found[3:], wanted[1:])
+
+
+def test_inputs_that_do_not_fit_together_are_an_error():
+    weight = bias = None
+    for parts, message in (([], "expected one or more inputs"),
+                           ([torch.ones(4, 2, 3, 3), torch.ones(4, 2, 3, 4)], "differ in their channels alone"),
+                           ([torch.ones(4, 2, 3, 3), torch.ones(4, 2, 3, 3).double()], "differ in their channels alone")):
+        with pytest.raises((RuntimeError, ValueError), match=message):
+            call(parts, weight, bias, None, "BN", False)
+    with pytest.raises(RuntimeError, match="expected one input with a residual"):
+        call([torch.ones(4, 2, 3, 3)] * 2, weight, bias, torch.ones(4, 4, 3, 3), "BN", True)
+
+
+@pytest.mark.parametrize("memory_format", FORMATS)
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("spec", ["FS-1/4", "LS-1/4", "FS-1/4+VDN-2/8", "LS-1/2;stat_batch=3"])
+def test_the_lean_mode_gives_the_same_gradients_and_keeps_y_not_x(spec, relu, memory_format):
+    x, weight, bias, _ = inputs((8, 3, 4, 5))
+    weight = weight.sign() * (weight.abs() + 0.5)
+    tensors = [FORMATS[memory_format](x).requires_grad_(), weight.requires_grad_(), bias.requires_grad_()]
+    dy = torch.linspace(-1, 2, x.numel(), dtype=x.dtype).view_as(x)
+    kept = []
+
+    def gradients(lean):
+        kept.clear()
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.data_ptr()) or t, lambda t: t):
+            y = call(*tensors, None, spec, relu, lean=lean)[0]
+        assert (tensors[0].data_ptr() in kept) != lean and (y.data_ptr() in kept) == lean
+        return torch.autograd.grad(y, tensors, dy)
+
+    torch.testing.assert_close(gradients(lean=True), gradients(lean=False), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", ["a weight of zero", "a large bias", "a residual", "statistics of all points"])
+def test_the_lean_mode_keeps_x_where_y_does_not_tell_it(case):
+    x, weight, bias, residual = inputs((8, 3, 4, 5))
+    weight = weight.sign() * (weight.abs() + 0.5)
+    if case == "a weight of zero":
+        weight[1] = 0
+    if case == "a large bias":
+        bias[2] = 100
+    tensors = [x.requires_grad_(), weight.requires_grad_(), bias.requires_grad_()]
+    arguments = (residual if case == "a residual" else None, "BN" if case == "statistics of all points" else "LS-1/4", True)
+    dy = torch.linspace(-1, 2, x.numel(), dtype=x.dtype).view_as(x)
+    lean, full = (torch.autograd.grad(call(*tensors, *arguments, lean=lean)[0], tensors, dy) for lean in (True, False))
+    assert all(torch.equal(a, b) for a, b in zip(lean, full))
+
+
+def test_the_lean_mode_has_no_second_derivative_and_says_so():
+    x, weight, bias, _ = inputs((8, 3, 4, 5))
+    y = call(x.requires_grad_(), weight.abs() + 1, bias, None, "LS-1/4", True, lean=True)[0]
+    with pytest.raises(RuntimeError, match="lean mode keeps no x"):
+        torch.autograd.grad(y.sum(), x, create_graph=True)

@@ -14,6 +14,8 @@ class Scratch {
   /// Room for all that will be taken.
   explicit Scratch(int64_t count) : free_(memory(static_cast<size_t>(count))) {}
 
+  std::span<T> all() const { return free_; }
+
   std::span<T> take(int64_t count) {
     const std::span<T> part = free_.first(static_cast<size_t>(count));
     free_ = free_.subspan(part.size());
