@@ -64,10 +64,9 @@ Measurements bench_layer(const std::vector<int64_t>& sizes, Fusion fusion, const
     const auto tensors = make_tensors(layer_case);
     for (const auto& norm : norms) check_norm(norm, layer_case, tensors);
     add_norms(field, layer_case, norms, tensors);
-    if (format == torch::MemoryFormat::ChannelsLast) {
-      check_onednn(layer_case, tensors);
-      add_others(field, layer_case, tensors);
-    }
+    if (format == torch::MemoryFormat::ChannelsLast) continue;
+    check_onednn(layer_case, tensors);
+    add_others(field, layer_case, tensors);
   }
   std::vector<Contender*> contenders;
   for (const auto& contender : field.contenders) contenders.push_back(contender.get());
