@@ -18,8 +18,8 @@ struct Effort {
 inline constexpr Effort kFullEffort{.rounds = 9, .seconds = 1, .repeats = 3, .seconds_per_turn = 3e-3};
 inline constexpr Effort kQuickEffort{.rounds = 3, .seconds = 0, .repeats = 1, .seconds_per_turn = 1e-3};
 
-/// Who begins changes from round to round. A contender's turn is one call that is not timed (it brings the contender's
-/// own data into the caches), then repeats, of which the medians count. Null contenders are not allowed.
+/// Who begins changes from round to round. A contender's turn begins with a call that is not timed; then come repeats, of
+/// which the medians count.
 std::vector<Seconds> time_in_rounds(const std::vector<Contender*>& contenders, const Effort& effort);
 
 }  // namespace samplenorm::bench

@@ -144,6 +144,7 @@ void add_bench_layer(CLI::App& bench, const std::string& command) {
             return parse_shape(text).empty() ? "expected four positive numbers N,C,H,W, got " + text : std::string();
           },
           "", "shape"))
+      ->allow_extra_args(false)
       ->type_name("N,C,H,W");
   layer->add_flag("--quick", options->quick, "Fewer rounds: figures to look at, not to publish");
   layer->add_option("--json", options->json, "Write the measurements to this file too");
