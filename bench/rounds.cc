@@ -26,13 +26,12 @@ int64_t page_faults() {
   return usage.ru_minflt;
 }
 
-/// One call, which brings the contender's own data into the caches; more of them while calls still meet new pages, since
-/// glibc needs a few of a size until it gives out the same place again.
-void settle(Contender& contender) {
-  constexpr int kMostCalls = 12;
+/// One call, which brings the contender's own data into the caches; more of them while calls still meet new pages,
+/// since glibc needs a few of a size until it gives out the same place again.
+void settle(Contender& contender, int most_calls) {
   constexpr int64_t kFewFaults = 64;
   Seconds not_counted;
-  for (int i = 0; i < kMostCalls; ++i) {
+  for (int i = 0; i < most_calls; ++i) {
     const int64_t before = page_faults();
     call(contender, not_counted);
     if (page_faults() - before <= kFewFaults) return;
@@ -40,7 +39,7 @@ void settle(Contender& contender) {
 }
 
 void take_turn(Contender& contender, const Effort& effort, Seconds& rounds) {
-  settle(contender);
+  settle(contender, effort.settling_calls);
   Seconds repeats;
   const Stopwatch since_begin;
   for (int i = 0; i < effort.repeats || since_begin.seconds() < effort.seconds_per_turn; ++i) call(contender, repeats);

@@ -134,22 +134,22 @@ def check(torch, compiled, eager, case):
             raise Wrong(f"torch.compile of {case} does not give eager torch's {what}")
 
 
-def settle(layer):
+def settle(layer, most_calls):
     """Calls that do not count: one for the caches, more while the allocator still meets new pages (as the program does)."""
-    for _ in range(12):
+    for _ in range(most_calls):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         layer.call()
         if resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before <= 64:
             return
 
 
-def time_in_rounds(layers, rounds, repeats, seconds_per_turn):
+def time_in_rounds(layers, rounds, repeats, seconds_per_turn, settling_calls):
     """As the program does it: turns in every round, one call that does not count, then the median of the repeats."""
     times = {name: {"forward": [], "backward": [], "both": []} for name in layers}
     names = list(layers)
     for turn in range(rounds):
         for name in names[turn % len(names):] + names[:turn % len(names)]:
-            settle(layers[name])
+            settle(layers[name], settling_calls)
             calls = []
             begin = time.perf_counter()
             while len(calls) < repeats or time.perf_counter() - begin < seconds_per_turn:
@@ -181,7 +181,7 @@ def measure(torch, shape, memory_format, fusion, quick):
                  **{norm: our_norm(torch, shape[1], fusion, norm) for norm in NORMS}}
     layers = {name: Layer(torch, function, tensors) for name, function in functions.items()}
     check(torch, layers["torch.compile"], layers["torch eager"], f"{fusion} on {shape} {memory_format}")
-    times = time_in_rounds(layers, *((3, 1, 1e-3) if quick else (9, 3, 3e-3)))
+    times = time_in_rounds(layers, *((3, 1, 1e-3, 1) if quick else (9, 3, 3e-3, 12)))
     return [{"shape": list(shape), "format": memory_format, "fusion": fusion, "contender": name,
              **{phase: quartiles(values) for phase, values in times[name].items()},
              "speed_against_compile": speed_against_compile(times, name)} for name in layers]

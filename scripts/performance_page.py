@@ -72,6 +72,15 @@ def goals_table(goals):
                    number(goal["value"]), f"{goal['must']:.2f}", f"{goal['aim']:.2f}", goal["verdict"]] for goal in goals])
 
 
+def formats_table(goals):
+    values = {(goal["id"], goal["format"]): goal for goal in goals}
+    rows = []
+    for name in dict.fromkeys(goal["id"] for goal in goals):
+        found = [values[name, format] for format in FORMATS]
+        rows.append([f"`{name}`"] + [f"{number(goal['value'])} ({goal['verdict']})" for goal in found])
+    return table(["goal", *FORMATS], rows)
+
+
 def limit_table(record, format):
     rows = []
     for shape in record.shapes():
@@ -117,8 +126,8 @@ A goal takes the worse of FS-1/64 and LS-1/64 in every case and the geometric me
 large above 16 MiB. The limit is the faster of two plain loops that move the same bytes: a copy for forward, two tensors read
 and one written for backward.
 """, goals_table(content["goals"]), """
-Over both memory formats together, and by each:
-""", goals_table(content["goals_by_format"]), """
+Those over both memory formats, in each alone:
+""", formats_table(content["goals_by_format"]), """
 ## Against the limit
 
 BN+ReLU, time of the limit divided by ours: 1 is the price of a copy.
@@ -178,8 +187,9 @@ def chart(record, format):
     for i, (norm, phase, cls) in enumerate(BARS):
         out += [f'<rect x="{LEFT + 140 * i}" y="36" width="12" height="12" class="{cls}"/>',
                 text(LEFT + 140 * i + 18, 47, f"{norm} {phase}")]
-    for tick in range(round(5 * top_value) + 1):
-        value = tick / 5
+    step = 0.2 if top_value <= 2 else math.ceil(top_value / 10)
+    for tick in range(int(top_value / step + 0.01) + 1):
+        value = tick * step
         out += [line(x(value), TOP, x(value), bottom, "grid"), text(x(value), bottom + 18, f"{value:.1f}", "middle")]
     for i, shape in enumerate(shapes):
         y = TOP + ROW * i + (ROW - len(BARS) * BAR) / 2
