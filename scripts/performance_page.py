@@ -104,10 +104,19 @@ def rivals_table(record, format):
     return table(["shape, fusion, norm", "torch", "torch.compile", "our exact BN", "oneDNN, its best format"], rows)
 
 
+def doubts(content):
+    """A paragraph where the figures cannot be relied on."""
+    reasons = ["a quick run"] if "--quick" in content["command"].split() else []
+    if content["load_average"] > 0.5 * content["threads"]:
+        reasons.append("on a machine that was busy with other things")
+    if content["commit"].endswith("-dirty") or not content["commit"]:
+        reasons.append("of code that is in no commit")
+    return f"\n**Not to be relied on**: this was {', '.join(reasons)}.\n" if reasons else ""
+
+
 def page(record):
     content = record.content
     compiled = "" if record.compiled else " (torch.compile was not measured)"
-    load = content.get("load_average", 0)
     parts = [f"""# How fast it is
 
 Written by `./run docs` from `{RECORD}`; do not edit. Ratios are medians over rounds in which all contenders take turns;
@@ -115,11 +124,11 @@ above 1 we are faster.
 
 ## Where this was measured
 
-- processor: {content["cpu"]}, {content["threads"]} threads; load before the run: {load:.2f}
+- processor: {content["cpu"]}, {content["threads"]} threads; load before the run: {content["load_average"]:.2f}
 - when: {content["date"]}, commit `{content["commit"]}`
 - samplenorm {content["samplenorm"]}, libtorch {content["libtorch"]}, {content["onednn"]}{compiled}
 - command: `{content["command"]}`
-
+{doubts(content)}
 ## Goals
 
 A goal takes the worse of FS-1/64 and LS-1/64 in every case and the geometric mean over the cases of its class. A tensor is
