@@ -15,7 +15,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // A cache line of floats, a multiple of every vector in use: streaming stores that leave a line unfinished are slow.
 constexpr int64_t kLine = 16;
-// At 64 bytes a vector this is a loop of four stores, enough to hide its own counting.
 using Vectors = hn::CappedTag<float, kLine>;
 
 template <bool streaming>
