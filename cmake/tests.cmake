@@ -37,11 +37,13 @@ if(TARGET nn_test)
 endif()
 if(SAMPLENORM_APP)
   samplenorm_tests(app_data_test app/data samplenorm_app_data)
+  samplenorm_tests(bench_test bench samplenorm_bench)
 endif()
 
 # Python tests drive the library as it is loaded by torch.ops.load_library, or whole programs.
 if(NOT SAMPLENORM_SANITIZE)
   file(GLOB_RECURSE python_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*_test.py ${PROJECT_SOURCE_DIR}/app/*_test.py
+       ${PROJECT_SOURCE_DIR}/bench/*_test.py
        ${PROJECT_SOURCE_DIR}/tests/*_test.py)
   foreach(test ${python_tests})
     get_filename_component(name ${test} NAME_WE)

@@ -21,11 +21,15 @@ PROJECT = {
     "app/train": ["app/models", "app/data", "app/record", "lib/include/samplenorm"],
     "app/study": ["app/train", "app/record", "lib/include/samplenorm"],
     "app/report": ["app/record", "lib/include/samplenorm"],
-    "app/cli": ["app/models", "app/data", "app/record", "app/train", "app/study", "app/report", "lib/include/samplenorm"],
+    "bench": ["app/models", "lib/nn", "lib/core", "lib/kernels", "lib/include/samplenorm"],
+    "app/cli": ["app/models", "app/data", "app/record", "app/train", "app/study", "app/report", "bench",
+                "lib/include/samplenorm"],
     "examples": ["lib/include/samplenorm"],
 }
 TORCH = re.compile(r"^(torch|ATen|c10)/")
-MAY_USE_TORCH = {"lib/include/samplenorm", "lib/nn", "lib/comm", "app/models", "app/data", "app/train", "app/cli", "examples"}
+ONEDNN = re.compile(r"^(oneapi/dnnl/|dnnl)")
+MAY_USE_TORCH = {"lib/include/samplenorm", "lib/nn", "lib/comm", "app/models", "app/data", "app/train", "app/cli", "bench",
+                 "examples"}
 # A sample and its notation are plain data: no torch even though other public headers have it.
 PLAIN_HEADERS = {"error.h", "sample.h", "notation.h"}
 
@@ -41,7 +45,7 @@ def folder_of(name):
     """The project's folder that an include such as "core/philox.h" comes from."""
     head = name.rsplit("/", 1)[0] if "/" in name else ""
     for folder in PROJECT:
-        if folder.endswith("/" + head) and head:
+        if head and ("/" + folder).endswith("/" + head):
             return folder
     return None
 
@@ -66,11 +70,13 @@ def wrong_includes(root):
                         yield f"{where}: {path.name} is plain data and may not use torch (<{name}>)"
                 elif name == "mpi.h" and path.name != "mpi.cc":
                     yield f"{where}: only lib/comm/mpi.cc may use MPI"
+                elif ONEDNN.match(name) and path != root / "bench/onednn.cc":
+                    yield f"{where}: only bench/onednn.cc may use oneDNN"
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    unknown = sorted({str(p.parent.relative_to(root)) for top in ("lib", "app") for p in root.joinpath(top).rglob("*.cc")}
+    unknown = sorted({str(p.parent.relative_to(root)) for top in ("lib", "app", "bench") for p in root.joinpath(top).rglob("*.cc")}
                      - set(PROJECT))
     problems = [f"{folder}: not in the table of scripts/check_includes.py" for folder in unknown]
     problems += wrong_includes(root)

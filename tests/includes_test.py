@@ -28,7 +28,11 @@ def test_the_project_keeps_its_directions():
     ("app/cli/a.cc", '#include "nn/plan.h"', "app/cli may not include from lib/nn"),
     ("app/report/a.cc", "#include <torch/torch.h>", "app/report may not use torch"),
     ("lib/comm/threads.cc", "#include <mpi.h>", "only lib/comm/mpi.cc"),
+    ("bench/a.cc", '#include "samplers/method.h"', "bench may not include from lib/samplers"),
+    ("lib/nn/a.cc", '#include "bench/limit.h"', "lib/nn may not include from bench"),
+    ("bench/limit.cc", "#include <oneapi/dnnl/dnnl.hpp>", "only bench/onednn.cc may use oneDNN"),
     ("lib/extra/a.cc", "", "not in the table"),
+    ("bench/extra/a.cc", "", "not in the table"),
     ("lib/core/a.h", '#include "layout.h"', "is in no folder"),
 ])
 def test_a_wrong_include_is_named_with_its_line(tmp_path, file, line, problem):

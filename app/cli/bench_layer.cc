@@ -6,32 +6,35 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "bench/goals.h"
+#include "bench/layer_bench.h"
+#include "bench/layer_case.h"
+#include "bench/onednn.h"
+#include "bench/quartiles.h"
 #include "cli/commands.h"
 #include "cli/json_file.h"
-#include "cli/layer_timing.h"
+#include "cli/layer_record.h"
 #include "cli/machine.h"
 #include "cli/norm_list.h"
 #include "cli/progress.h"
-#include "cli/quartiles.h"
 #include "cli/text_table.h"
 #include "models/norm_by_name.h"
 
 namespace samplenorm::cli {
 namespace {
 
-// Layers of ResNets: on ImageNet's images, then on CIFAR's.
-const std::vector<int64_t> kShapes[] = {{32, 64, 56, 56}, {32, 256, 14, 14}, {128, 16, 32, 32}, {128, 64, 8, 8}};
-constexpr torch::MemoryFormat kFormats[] = {torch::MemoryFormat::ChannelsLast, torch::MemoryFormat::Contiguous};
-constexpr Effort kFullEffort{15, 2.0};
-constexpr Effort kQuickEffort{5, 0.3};
+using bench::Measurement;
+using bench::Measurements;
+using bench::Seconds;
 
 struct BenchOptions {
   std::string norms = kDefaultNorms;
+  std::vector<std::string> shapes;
   bool quick = false;
   std::string json;
 };
 
-/// libtorch's, which all ratios refer to, comes first, asked for or not.
+/// libtorch's, which ratios refer to, comes first, asked for or not.
 std::vector<std::string> contenders(const std::string& list) {
   auto norms = split_norm_list(list);
   std::erase(norms, models::kTorchBatchNorm);
@@ -39,72 +42,113 @@ std::vector<std::string> contenders(const std::string& list) {
   return norms;
 }
 
-void print(const LayerCase& layer_case, const std::vector<LayerTiming>& timings) {
-  std::vector<std::vector<std::string>> rows{
-      {describe(layer_case), "sampled", "ms", "quartiles", "torch/it", "it/copy"}};
-  for (const auto& timing : timings) {
-    const auto spread = quartiles(timing.seconds);
-    const bool is_copy = &timing == &timings.back();
-    rows.push_back({timing.name, is_copy ? "" : fmt::format("{:.1f} %", 100 * timing.sampled),
-                    fmt::format("{:.2f}", 1e3 * spread.median),
-                    fmt::format("{:.2f}-{:.2f}", 1e3 * spread.first, 1e3 * spread.third),
-                    fmt::format("{:.2f}", median_ratio(timings.front().seconds, timing.seconds)),
-                    fmt::format("{:.2f}", median_ratio(timing.seconds, timings.back().seconds))});
+/// "32,64,56,56"; empty unless it is four positive numbers.
+std::vector<int64_t> parse_shape(const std::string& text) {
+  std::vector<int64_t> sizes;
+  for (const auto& word : CLI::detail::split(text, ',')) {
+    int64_t size = 0;
+    if (!CLI::detail::lexical_cast(word, size) || size <= 0) return {};
+    sizes.push_back(size);
+  }
+  return sizes.size() == 4 ? sizes : std::vector<int64_t>();
+}
+
+std::vector<std::vector<int64_t>> shapes_to_time(const std::vector<std::string>& names) {
+  if (names.empty()) return bench::standard_shapes();
+  std::vector<std::vector<int64_t>> shapes;
+  for (const auto& name : names) shapes.push_back(parse_shape(name));
+  return shapes;
+}
+
+std::string ratio(const Measurement* rival, const Measurement& measurement) {
+  return rival == nullptr ? "" : fmt::format("{:.2f}", bench::speed_against(*rival, measurement));
+}
+
+/// One table for a shape in one memory format; what has no format (oneDNN, the limit) stands in both.
+void print(const Measurements& all, const std::vector<int64_t>& shape, const std::string& format) {
+  std::vector<std::vector<std::string>> rows{{bench::shape_name(shape) + " " + format, "sampled", "forward ms",
+                                              "backward ms", "both ms", "quartiles", "torch/it", "limit/it"}};
+  for (const auto& measurement : all) {
+    if (measurement.sizes != shape || !(measurement.format.empty() || measurement.format == format)) continue;
+    Measurement in_format = measurement;
+    in_format.format = format;
+    const auto median = [&](bench::Phase phase) {
+      return fmt::format("{:.3f}", 1e3 * bench::quartiles(measurement.seconds.*phase).median);
+    };
+    const auto both = bench::quartiles(measurement.seconds.both);
+    rows.push_back({fmt::format("{}: {} {}", name_of(measurement.fusion), measurement.norm, measurement.path),
+                    measurement.norm == bench::kLimit ? "" : fmt::format("{:.1f} %", 100 * measurement.sampled),
+                    median(&Seconds::forward), median(&Seconds::backward), median(&Seconds::both),
+                    fmt::format("{:.3f}-{:.3f}", 1e3 * both.first, 1e3 * both.third),
+                    ratio(bench::find(all, in_format, bench::kTorch, bench::kAutograd), measurement),
+                    ratio(bench::find(all, in_format, bench::kLimit, ""), measurement)});
   }
   fmt::print("{}\n", text_table(rows));
 }
 
-void add_records(nlohmann::json& records, const LayerCase& layer_case, const std::vector<LayerTiming>& timings) {
-  for (const auto& timing : timings) {
-    const auto spread = quartiles(timing.seconds);
-    records.push_back({{"shape", layer_case.sizes},
-                       {"format", format_name(layer_case.format)},
-                       {"norm", timing.name},
-                       {"sampled", timing.sampled},
-                       {"rounds", timing.seconds.size()},
-                       {"seconds", {{"q1", spread.first}, {"median", spread.median}, {"q3", spread.third}}},
-                       {"speed_to_torch", median_ratio(timings.front().seconds, timing.seconds)},
-                       {"time_to_copy", median_ratio(timing.seconds, timings.back().seconds)}});
+void print_goals(const Measurements& all) {
+  auto goals = bench::goals(all);
+  const auto by_format = bench::goals_by_format(all);
+  goals.insert(goals.end(), by_format.begin(), by_format.end());
+  std::vector<std::vector<std::string>> rows{{"goal (larger is better)", "value", "must", "aim", "verdict"}};
+  for (const auto& goal : goals) {
+    rows.push_back({goal.id + (goal.format.empty() ? "" : ", " + goal.format + " alone"),
+                    goal.value ? fmt::format("{:.2f}", *goal.value) : "null", fmt::format("{:.2f}", goal.must),
+                    fmt::format("{:.2f}", goal.aim), bench::verdict(goal)});
   }
+  fmt::print("{}", text_table(rows));
 }
 
 void run_bench_layer(const BenchOptions& options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
+  auto record = record_header(command);
+  warn_of_load();
 
   const auto norms = contenders(options.norms);
-  fmt::print("Norm and ReLU, forward and backward, float32, on {}\n\n", machine_line());
-  auto records = nlohmann::json::array();
+  const auto shapes = shapes_to_time(options.shapes);
+  const auto& effort = options.quick ? bench::kQuickEffort : bench::kFullEffort;
+  fmt::print("One layer, forward and backward, float32, on {}, {}\n\n", machine_line(), bench::onednn_version());
+  Measurements all;
   int64_t done = 0;
-  Progress progress(std::size(kShapes) * std::size(kFormats), "cases");
-  for (const auto& shape : kShapes) {
-    for (const auto format : kFormats) {
-      const LayerCase layer_case{shape, format};
-      const auto tensors = make_tensors(layer_case);
-      check_batch_norm(layer_case, tensors);
-      const auto timings = time_layer(layer_case, tensors, norms, options.quick ? kQuickEffort : kFullEffort);
-      progress.clear();
-      print(layer_case, timings);
-      std::fflush(stdout);
-      add_records(records, layer_case, timings);
-      progress.update(++done, describe(layer_case));
+  Progress progress(static_cast<int64_t>(shapes.size() * std::size(bench::kFusions)), "cases");
+  for (const auto& shape : shapes) {
+    for (const auto fusion : bench::kFusions) {
+      auto measurements = bench::bench_layer(shape, fusion, norms, effort);
+      all.insert(all.end(), std::make_move_iterator(measurements.begin()), std::make_move_iterator(measurements.end()));
+      progress.update(++done, fmt::format("{} on {}", name_of(fusion), bench::shape_name(shape)));
     }
+    progress.clear();
+    for (const char* format : {bench::kChannelsLast, bench::kContiguous}) print(all, shape, format);
+    std::fflush(stdout);
   }
+  print_goals(all);
   if (!file) return;
-  auto record = record_header(command);
-  record["measurements"] = std::move(records);
+  record["onednn"] = bench::onednn_version();
+  record["measurements"] = measurement_records(all);
+  record["goals"] = goal_records(bench::goals(all));
+  record["goals_by_format"] = goal_records(bench::goals_by_format(all));
   file->write(record);
 }
 
 }  // namespace
 
 void add_bench_layer(CLI::App& bench, const std::string& command) {
-  CLI::App* layer = bench.add_subcommand("layer", "Time one layer, norm and ReLU, forward and backward");
+  CLI::App* layer =
+      bench.add_subcommand("layer", "Time one layer, forward and backward, against its rivals and limits");
   auto options = std::make_shared<BenchOptions>();
   add_norm_list(*layer, options->norms, "Norms to time; 'torch', libtorch's BatchNorm2d, is always there");
-  layer->add_flag("--quick", options->quick, "Fewer rounds: seconds instead of a minute");
+  layer->add_option("--shape", options->shapes, "Shapes to time instead of those of ResNets; may be repeated")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return parse_shape(text).empty() ? "expected four positive numbers N,C,H,W, got " + text : std::string();
+          },
+          "", "shape"))
+      ->allow_extra_args(false)
+      ->type_name("N,C,H,W");
+  layer->add_flag("--quick", options->quick, "Fewer rounds: figures to look at, not to publish");
   layer->add_option("--json", options->json, "Write the measurements to this file too");
-  layer->footer("Example:\n  samplenorm bench layer --norm BN,LS-1/64 --json layer.json");
+  layer->footer("Example:\n  samplenorm bench layer --shape 32,64,56,56 --norm BN,LS-1/64 --json layer.json");
   layer->callback([options, command] { run_bench_layer(*options, command); });
 }
 

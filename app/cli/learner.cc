@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include "cli/stopwatch.h"
+#include "bench/stopwatch.h"
 #include "samplenorm/norm.h"
 
 namespace samplenorm::cli {
@@ -52,7 +52,7 @@ torch::Tensor Learner::forward(const torch::Tensor& images) {
 }
 
 void Learner::step(const torch::Tensor& images, const torch::Tensor& labels, double rate) {
-  const Stopwatch watch;
+  const bench::Stopwatch watch;
   train();
   static_cast<torch::optim::SGDOptions&>(optimizer_->param_groups().front().options()).lr(rate);
   optimizer_->zero_grad();

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/stopwatch.h"
+#include "bench/stopwatch.h"
 
 namespace samplenorm::cli {
 
@@ -27,7 +27,7 @@ class Progress {
   int64_t total_;
   std::string unit_;
   bool terminal_;
-  Stopwatch since_begin_;
+  bench::Stopwatch since_begin_;
   double next_line_ = 0;  // in seconds since the begin
 };
 

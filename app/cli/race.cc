@@ -123,9 +123,9 @@ std::vector<RaceResult> race(const RaceOptions& options, const data::FashionMnis
     result.norm = learner->norm_name();
     result.test_accuracy = learner->accuracy(test_images, images.test.labels);
     result.training_loss = mean_of_last_quarter(learner->losses());
-    result.step_seconds = quartiles(seconds);
+    result.step_seconds = bench::quartiles(seconds);
     result.images_per_second = static_cast<double>(options.batch) / result.step_seconds.median;
-    result.relative_speed = median_ratio(learners.front()->step_seconds(), seconds);
+    result.relative_speed = bench::median_ratio(learners.front()->step_seconds(), seconds);
     results.push_back(std::move(result));
   }
   return results;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/quartiles.h"
+#include "bench/quartiles.h"
 #include "data/fashion_mnist.h"
 
 namespace samplenorm::cli {
@@ -25,7 +25,7 @@ struct RaceResult {
   double training_loss = 0;  ///< mean over the last quarter of the steps
   double images_per_second = 0;
   double relative_speed = 1;  ///< to the first norm: the median of the steps' ratios
-  Quartiles step_seconds;
+  bench::Quartiles step_seconds;
 };
 
 /// Trains and tests; shows its progress on stderr. Throws Error where there are fewer images than a batch has.

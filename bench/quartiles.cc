@@ -1,9 +1,9 @@
-#include "cli/quartiles.h"
+#include "bench/quartiles.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace samplenorm::cli {
+namespace samplenorm::bench {
 namespace {
 
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -26,4 +26,10 @@ double median_ratio(const std::vector<double>& a, const std::vector<double>& b) 
   return quartiles(std::move(ratios)).median;
 }
 
-}  // namespace samplenorm::cli
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+}  // namespace samplenorm::bench

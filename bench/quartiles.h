@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace samplenorm::cli {
+namespace samplenorm::bench {
 
 /// Middle and spread of measured times: they bear the outliers that a shared machine adds.
 struct Quartiles {
@@ -17,4 +17,7 @@ Quartiles quartiles(std::vector<double> values);
 /// The median of a[i] / b[i]: measured in the same round, both had the same noise.
 double median_ratio(const std::vector<double>& a, const std::vector<double>& b);
 
-}  // namespace samplenorm::cli
+/// For ratios. `values` must not be empty.
+double geometric_mean(const std::vector<double>& values);
+
+}  // namespace samplenorm::bench

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace samplenorm::cli {
+namespace samplenorm::bench {
 
 /// Seconds since its making.
 class Stopwatch {
@@ -13,4 +13,4 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace samplenorm::cli
+}  // namespace samplenorm::bench
