@@ -67,7 +67,7 @@ class RawContender : public Contender {
 
   LayerAnswer answer() override {
     return {.y = out_.y,
-            .dx = gradients_.x,
+            .dx = gradients_.x.at(0),
             .dweight = gradients_.weight,
             .dbias = gradients_.bias,
             .dresidual = tensors_.residual.defined() ? gradients_.residual : torch::Tensor()};
