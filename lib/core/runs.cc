@@ -5,7 +5,9 @@
 namespace samplenorm {
 namespace {
 
-bool is_whole(const Range& range, int64_t length) { return range == Range{0, length} || (length == 1 && range.size() == 1); }
+bool is_whole(const Range& range, int64_t length) {
+  return range == Range{0, length} || (length == 1 && range.size() == 1);
+}
 
 class Collector {
  public:

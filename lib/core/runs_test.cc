@@ -38,9 +38,9 @@ TEST(Runs, VisitThePointsOfTheBoxesInTheirOrder) {
 
 TEST(Runs, AreAsFewAsTheMemoryAllows) {
   const auto runs = [](const Box& box) { return runs_of({1, {box}}, kShape).size(); };
-  EXPECT_EQ(runs({kAllRows, {0, 2}, {0, 6}, {0, 40}}), 6U);    // whole maps: one a row
-  EXPECT_EQ(runs({kAllRows, {0, 2}, {1, 4}, {0, 40}}), 12U);   // whole lines: one a row and depth
-  EXPECT_EQ(runs({kAllRows, {0, 2}, {1, 4}, {0, 39}}), 36U);   // a patch: one a line
+  EXPECT_EQ(runs({kAllRows, {0, 2}, {0, 6}, {0, 40}}), 6U);   // whole maps: one a row
+  EXPECT_EQ(runs({kAllRows, {0, 2}, {1, 4}, {0, 40}}), 12U);  // whole lines: one a row and depth
+  EXPECT_EQ(runs({kAllRows, {0, 2}, {1, 4}, {0, 39}}), 36U);  // a patch: one a line
   EXPECT_EQ(runs({kAllRows, {0, 2}, {0, 6, 2}, {0, 40}}), 36U);
 }
 

@@ -2,13 +2,13 @@
 
 // What a kernel is given; the plain kernels (reference.h) and the fast ones (kernels.h) take the same.
 //
-// T is the activation type; per-channel values are of type Compute<T>, sums are double. Tensors are given as the address
-// of their first element. Two layouts describe them: `in` that of x and dx, `out` that of y, dy, the residual and its
-// gradient. Both have the same sizes and format; their strides differ where x is one of several inputs that are
+// T is the activation type; per-channel values are of type Compute<T>, sums are double. Tensors are given as the
+// address of their first element. Two layouts describe them: `in` that of x and dx, `out` that of y, dy, the residual
+// and its gradient. Both have the same sizes and format; their strides differ where x is one of several inputs that are
 // normalized as if concatenated along channels: y then is a range of channels of the whole output.
 //
-// A mask has a bit for each element, set where ReLU lets the value pass. An inner run of memory (the channels of a point,
-// or the map of a channel) begins with a byte of its own: any part of the tensor can be worked on by itself.
+// A mask has a bit for each element, set where ReLU lets the value pass. An inner run of memory (the channels of a
+// point, or the map of a channel) begins with a byte of its own: any part of the tensor can be worked on by itself.
 
 #include <cstdint>
 #include <span>
@@ -58,9 +58,10 @@ struct Backward {
   const Compute<T>* centre;
   const Compute<T>* scale;
   bool relu = false;
-  const Compute<T>* relu_scale = nullptr;  ///< ReLU let pass where relu_scale * x + relu_shift > 0, apply()'s expression,
+  const Compute<T>* relu_scale =
+      nullptr;  ///< ReLU let pass where relu_scale * x + relu_shift > 0, apply()'s expression,
   const Compute<T>* relu_shift = nullptr;
-  const uint8_t* mask = nullptr;  ///< unless the mask is given
+  const uint8_t* mask = nullptr;       ///< unless the mask is given
   const Compute<T>* offset = nullptr;  ///< may be null together with slope
   const Compute<T>* slope = nullptr;
   T* dx = nullptr;

@@ -277,7 +277,7 @@ void backward_maps(const Layout& in, const Layout& out, const Backward<T>& args,
       const int64_t i = n * in.row_stride + c * points;
       const int64_t o = n * out.row_stride + c * points;
       const InnerRun<T> run{args.dy + o, args.x + i, args.dx + i, args.dresidual + o,
-                       args.mask + (n * in.channels + c) * mask_bytes};
+                            args.mask + (n * in.channels + c) * mask_bytes};
       double dy = 0, dy_x = 0;
       for (int64_t begin = 0; begin < points; begin += kPiece) {
         const int64_t end = HWY_MIN(begin + kPiece, points);
@@ -331,9 +331,9 @@ void backward_part(const Layout& in, const Layout& out, const Backward<T>& args,
   choose_pass<T, Gate::kNone>(in, out, args, part);
 }
 
-#define DEFINE(T, name)                                                                                          \
-  void backward_##name(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {         \
-    backward_part(in, out, args, part);                                                                          \
+#define DEFINE(T, name)                                                                                  \
+  void backward_##name(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) { \
+    backward_part(in, out, args, part);                                                                  \
   }
 SAMPLENORM_FOR_EACH_TYPE(DEFINE)
 #undef DEFINE
@@ -345,10 +345,10 @@ HWY_AFTER_NAMESPACE();
 namespace samplenorm::kernels {
 namespace {
 
-#define EXPORT(T, name)                                                                        \
-  HWY_EXPORT(backward_##name);                                                                 \
-  void run(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {   \
-    HWY_DYNAMIC_DISPATCH(backward_##name)(in, out, args, part);                                \
+#define EXPORT(T, name)                                                                      \
+  HWY_EXPORT(backward_##name);                                                               \
+  void run(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) { \
+    HWY_DYNAMIC_DISPATCH(backward_##name)(in, out, args, part);                              \
   }
 SAMPLENORM_FOR_EACH_TYPE(EXPORT)
 #undef EXPORT
@@ -395,15 +395,17 @@ void backward(const Layout& in, const Layout& out, const Backward<T>& args, Work
   Part part{};
   part.sum_dy = workspace.sums.data();
   part.sum_dy_x = workspace.sums.data() + in.channels;
-  part.streamed = args.dx && args.dx != args.dy && args.dx != args.x && worth_streaming(bytes, in, args.dx) &&
-                  (!args.dresidual || (worth_streaming(bytes, out, args.dresidual) && same_place_in_line(args.dx, args.dresidual)));
+  const auto streamable = [&](const Layout& layout, const T* to) {
+    return worth_streaming(bytes, kBytesToStreamGradients, layout, to);
+  };
+  part.streamed = args.dx && args.dx != args.dy && args.dx != args.x && streamable(in, args.dx) &&
+                  (!args.dresidual || (streamable(out, args.dresidual) && same_place_in_line(args.dx, args.dresidual)));
   for_each_part(in, 3 * bytes, part, [&](const Part& mine) { run(in, out, args, mine); });
   if (args.offset) return;
   add_blocks(workspace.sums, sum_blocks(in).count(), args.sum_dy, args.sum_dy_x);
 }
 
-#define INSTANTIATE(T, name) \
-  template void backward(const Layout&, const Layout&, const Backward<T>&, Workspace);
+#define INSTANTIATE(T, name) template void backward(const Layout&, const Layout&, const Backward<T>&, Workspace);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

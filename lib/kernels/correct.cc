@@ -64,13 +64,13 @@ void correct_maps(const Layout& in, std::span<const int64_t> offsets, const Corr
   for (; c < end_channel; ++c) correct_channels<1>(in, offsets, args, c);
 }
 
-#define DEFINE(T, name)                                                                                         \
-  void correct_points_##name(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {             \
-    correct_points(in, runs, args);                                                                             \
-  }                                                                                                             \
-  void correct_maps_##name(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args,          \
-                           int64_t first_channel, int64_t end_channel) {                                        \
-    correct_maps(in, offsets, args, first_channel, end_channel);                                                \
+#define DEFINE(T, name)                                                                                \
+  void correct_points_##name(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {    \
+    correct_points(in, runs, args);                                                                    \
+  }                                                                                                    \
+  void correct_maps_##name(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args, \
+                           int64_t first_channel, int64_t end_channel) {                               \
+    correct_maps(in, offsets, args, first_channel, end_channel);                                       \
   }
 SAMPLENORM_FOR_EACH_TYPE(DEFINE)
 #undef DEFINE
@@ -82,15 +82,15 @@ HWY_AFTER_NAMESPACE();
 namespace samplenorm::kernels {
 namespace {
 
-#define EXPORT(T, name)                                                                                      \
-  HWY_EXPORT(correct_points_##name);                                                                         \
-  HWY_EXPORT(correct_maps_##name);                                                                           \
-  void run_points(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {                     \
-    HWY_DYNAMIC_DISPATCH(correct_points_##name)(in, runs, args);                                             \
-  }                                                                                                          \
-  void run_maps(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args,                  \
-                int64_t first_channel, int64_t end_channel) {                                                \
-    HWY_DYNAMIC_DISPATCH(correct_maps_##name)(in, offsets, args, first_channel, end_channel);                \
+#define EXPORT(T, name)                                                                                            \
+  HWY_EXPORT(correct_points_##name);                                                                               \
+  HWY_EXPORT(correct_maps_##name);                                                                                 \
+  void run_points(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {                           \
+    HWY_DYNAMIC_DISPATCH(correct_points_##name)(in, runs, args);                                                   \
+  }                                                                                                                \
+  void run_maps(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args, int64_t first_channel, \
+                int64_t end_channel) {                                                                             \
+    HWY_DYNAMIC_DISPATCH(correct_maps_##name)(in, offsets, args, first_channel, end_channel);                      \
   }
 SAMPLENORM_FOR_EACH_TYPE(EXPORT)
 #undef EXPORT
@@ -110,8 +110,7 @@ void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& args
   }
 }
 
-#define INSTANTIATE(T, name) \
-  template void correct(const Layout&, std::span<const Run>, const Correct<T>&, Workspace);
+#define INSTANTIATE(T, name) template void correct(const Layout&, std::span<const Run>, const Correct<T>&, Workspace);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -1,9 +1,10 @@
 #pragma once
 
-// The kernels: what reference.h defines, with vectors (Highway compiles all instruction sets and chooses at run time) and
-// threads (OpenMP). Results do not depend on the number of threads: sums are taken over blocks that the shape alone
+// The kernels: what reference.h defines, with vectors (Highway compiles all instruction sets and chooses at run time)
+// and threads (OpenMP). Results do not depend on the number of threads: sums are taken over blocks that the shape alone
 // decides, and blocks are added in their order (large contiguous maps are divided where lines of memory begin, too: the
-// same for all tensors that begin with a line, as torch's do). Nothing is allocated here; sums take a workspace from the caller.
+// same for all tensors that begin with a line, as torch's do). Nothing is allocated here; sums take a workspace from
+// the caller.
 
 #include <cstdint>
 #include <span>

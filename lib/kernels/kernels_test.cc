@@ -1,6 +1,6 @@
 // The kernels against the plain ones: on every instruction set that this machine has, for all types and both memory
-// formats, lengths below and above two vectors, misaligned starts, 1 to 4 threads. Data are chosen so that the arithmetic
-// is exact in any order: results must be equal.
+// formats, lengths below and above two vectors, misaligned starts, 1 to 4 threads. Data are chosen so that the
+// arithmetic is exact in any order: results must be equal.
 
 #include "kernels/kernels.h"
 
@@ -108,9 +108,9 @@ class KernelsTest : public ::testing::Test {
     for (const Sizes& sizes : sizes_to_try())
       for (const Format format : {Format::kContiguous, Format::kChannelsLast}) {
         offset = (offset + 1) % 5;
-        SCOPED_TRACE(::testing::Message() << sizes.n << " x " << sizes.c << " x " << sizes.d << " x " << sizes.h << " x "
-                                          << sizes.w << (format == Format::kContiguous ? " contiguous" : " channels last")
-                                          << ", offset " << offset);
+        SCOPED_TRACE(::testing::Message()
+                     << sizes.n << " x " << sizes.c << " x " << sizes.d << " x " << sizes.h << " x " << sizes.w
+                     << (format == Format::kContiguous ? " contiguous" : " channels last") << ", offset " << offset);
         visit(sizes, Tensor<T>{sizes, format, {}}.layout(), offset);
       }
   }
@@ -129,8 +129,9 @@ TYPED_TEST(KernelsTest, ApplyEqualsThePlainOne) {
       for (const int relu : {0, 1, 2}) {  // 2: with a mask
         std::vector<uint8_t> expected_mask(mask_bytes);
         Placed<T> expected(x.values(), 0);
-        Apply<T> args{x.begin(), with_residual ? residual.begin() : nullptr, scale.data(), shift.data(), relu > 0,
-                      expected.begin(), relu == 2 ? expected_mask.data() : nullptr};
+        Apply<T> args{
+            x.begin(),        with_residual ? residual.begin() : nullptr, scale.data(), shift.data(), relu > 0,
+            expected.begin(), relu == 2 ? expected_mask.data() : nullptr};
         reference::apply(layout, layout, args);
         on_every_instruction_set([&] {
           Placed<T> y(std::vector<T>(x.values().size()), offset);
@@ -372,7 +373,8 @@ TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {
       std::vector<double> sum(static_cast<size_t>(sizes.c)), sum_x(sum);
       Tensor<T> expected_y = x, expected_dx = x, y = x;
       const Layout whole = x.layout();
-      reference::apply(whole, whole, Apply<T>{x.begin(), nullptr, scale.data(), shift.data(), true, expected_y.begin()});
+      reference::apply(whole, whole,
+                       Apply<T>{x.begin(), nullptr, scale.data(), shift.data(), true, expected_y.begin()});
       const auto backward = [&](const T* from, T* dx, const T* gradient, int64_t first, int64_t count) {
         const auto at = static_cast<size_t>(first), many = static_cast<size_t>(count);
         return Backward<T>{.dy = gradient,
@@ -397,8 +399,9 @@ TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {
         Layout out = whole;
         out.channels = count;
         const int64_t begin = first * whole.channel_stride;
-        kernels::apply(part.layout(), out, Apply<T>{part.begin(), nullptr, scale.data() + first, shift.data() + first,
-                                                    true, y.begin() + begin});
+        kernels::apply(
+            part.layout(), out,
+            Apply<T>{part.begin(), nullptr, scale.data() + first, shift.data() + first, true, y.begin() + begin});
         WorkspaceMemory workspace(part.layout());
         kernels::backward(part.layout(), out, backward(part.begin(), dx.begin(), dy.begin() + begin, first, count),
                           workspace);

@@ -46,8 +46,9 @@ struct Layer {
       out.shift.push_back(static_cast<C>(beta[c] - scale * out.mean[c]));
     }
     out.mask.resize(static_cast<size_t>(x.sizes.n * mask_row_bytes(x.layout())));
-    apply<T>(x.layout(), x.layout(), {x.data.data(), residual.data.data(), out.scale.data(), out.shift.data(), relu,
-                                      out.y.begin(), out.mask.data()});
+    apply<T>(x.layout(), x.layout(),
+             {x.data.data(), residual.data.data(), out.scale.data(), out.shift.data(), relu, out.y.begin(),
+              out.mask.data()});
     return out;
   }
 

@@ -177,10 +177,10 @@ HWY_AFTER_NAMESPACE();
 namespace samplenorm::kernels {
 namespace {
 
-#define EXPORT(T, name)                                                          \
-  HWY_EXPORT(sum_##name);                                                        \
-  void run(const Layout& in, const T* x, const SumsPart& part, T* copy) {        \
-    HWY_DYNAMIC_DISPATCH(sum_##name)(in, x, part, copy);                         \
+#define EXPORT(T, name)                                                   \
+  HWY_EXPORT(sum_##name);                                                 \
+  void run(const Layout& in, const T* x, const SumsPart& part, T* copy) { \
+    HWY_DYNAMIC_DISPATCH(sum_##name)(in, x, part, copy);                  \
   }
 SAMPLENORM_FOR_EACH_TYPE(EXPORT)
 #undef EXPORT
@@ -217,8 +217,14 @@ void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& o
   share(blocks.count() * channel_items, bytes, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t block = begin / channel_items;
-      SumsPart part{runs_in(runs, blocks.begin(block), blocks.end(block)), offsets, points, 0, in.channels,
-                    shift.data(), sums.data() + block * 2 * in.channels, sums.data() + (block * 2 + 1) * in.channels};
+      SumsPart part{runs_in(runs, blocks.begin(block), blocks.end(block)),
+                    offsets,
+                    points,
+                    0,
+                    in.channels,
+                    shift.data(),
+                    sums.data() + block * 2 * in.channels,
+                    sums.data() + (block * 2 + 1) * in.channels};
       if (by_channel) {
         part.first_channel = begin % channel_items;
         part.end_channel = std::min(in.channels, part.first_channel + end - begin);

@@ -14,9 +14,8 @@ namespace {
 template <class Visit>
 void for_each_offset(const Layout& in, const Group& group, Visit visit) {
   int64_t index = 0;
-  for_each_point(group, in.height, in.width, [&](int64_t n, int64_t point) {
-    visit(n * in.row_stride + point * in.point_stride, index++);
-  });
+  for_each_point(group, in.height, in.width,
+                 [&](int64_t n, int64_t point) { visit(n * in.row_stride + point * in.point_stride, index++); });
 }
 
 /// Where element (channel c, point `index`) of a group is in the copy that gather() makes.
@@ -126,11 +125,11 @@ void correct(const Layout& in, const Group& group, const Correct<T>& args) {
   });
 }
 
-#define INSTANTIATE(T, name)                                                 \
-  template void moments(const Layout&, const T*, const Group&, Moments&);    \
-  template void gather(const Layout&, const T*, const Group&, T*);           \
-  template void apply(const Layout&, const Layout&, const Apply<T>&);        \
-  template void backward(const Layout&, const Layout&, const Backward<T>&);  \
+#define INSTANTIATE(T, name)                                                \
+  template void moments(const Layout&, const T*, const Group&, Moments&);   \
+  template void gather(const Layout&, const T*, const Group&, T*);          \
+  template void apply(const Layout&, const Layout&, const Apply<T>&);       \
+  template void backward(const Layout&, const Layout&, const Backward<T>&); \
   template void correct(const Layout&, const Group&, const Correct<T>&);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE

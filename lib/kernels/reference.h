@@ -1,8 +1,8 @@
 #pragma once
 
 // The plain kernels: the definition of what every kernel computes, written to be read, and what the fast ones
-// (kernels.h) are tested against. One layer is, in this order, moments (of each group), combine (core/moments.h), apply;
-// then backward and correct (for each group).
+// (kernels.h) are tested against. One layer is, in this order, moments (of each group), combine (core/moments.h),
+// apply; then backward and correct (for each group).
 
 #include "core/moments.h"
 #include "kernels/arguments.h"

@@ -67,8 +67,9 @@ TYPED_TEST(ReferenceTest, ApplyScalesShiftsAddsTheResidualAndCutsOff) {
     for (const bool with_residual : {false, true})
       for (const bool relu : {false, true}) {
         auto y = this->tensor(sizes, format);
-        apply<TypeParam>(x.layout(), x.layout(), {x.data.data(), with_residual ? residual.data.data() : nullptr, scale.data(),
-                                      shift.data(), relu, y.begin()});
+        apply<TypeParam>(x.layout(), x.layout(),
+                         {x.data.data(), with_residual ? residual.data.data() : nullptr, scale.data(), shift.data(),
+                          relu, y.begin()});
         for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
           double expected = x.at(n, c, d, h, w) * scale[static_cast<size_t>(c)] + shift[static_cast<size_t>(c)];
           if (with_residual) expected += residual.at(n, c, d, h, w);

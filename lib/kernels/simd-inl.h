@@ -158,8 +158,8 @@ constexpr bool can_stream(D d) {
   return hn::MaxLanes(d) * sizeof(T) >= 16;
 }
 
-/// Points of a channels-last tensor to work on together: they share the loads of what belongs to a channel. Long runs do
-/// better one by one, in the order of memory. Streaming has to finish each line before it begins another, which two
+/// Points of a channels-last tensor to work on together: they share the loads of what belongs to a channel. Long runs
+/// do better one by one, in the order of memory. Streaming has to finish each line before it begins another, which two
 /// vectors do if they are long enough.
 template <class T, Store kStore, class D>
 HWY_INLINE bool four_points_at_once(D d, int64_t channels) {

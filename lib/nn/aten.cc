@@ -200,8 +200,8 @@ SAMPLENORM_BACKWARD(backward) {
       const Group& group = chunk.sample.groups[g];
       const double share = group.weight / static_cast<double>(group.points());
       const at::Tensor indices = indices_of(group, chunk.shape, points);
-      const at::Tensor sampled = chunk.everything ? points.index_select(0, indices)
-                                                  : copy_of(sampled_x, chunk, g, x).to(points.scalar_type());
+      const at::Tensor sampled =
+          chunk.everything ? points.index_select(0, indices) : copy_of(sampled_x, chunk, g, x).to(points.scalar_type());
       const at::Tensor deviation = sampled - group_mean[k][static_cast<int64_t>(g)];
       dx.index_add_(0, indices, -share * scale * (sum_dy + rstd[k] * sum_dy_xhat * deviation));
     }

@@ -43,9 +43,9 @@ void expect_same(const std::string& spec, torch::IntArrayRef sizes, torch::Scala
   EXPECT_TRUE(torch::equal(mask2, mask));
 
   const OptionalTensor bits = mask.dim() == 2 ? OptionalTensor(mask) : std::nullopt;
-  const auto [dx, dw, db, dr] = 
+  const auto [dx, dw, db, dr] =
       cpu::backward(dy, x, weight, bias, mean, rstd, group_mean, sampled, bits, spec, key, relu, false);
-  const auto [dx2, dw2, db2, dr2] = 
+  const auto [dx2, dw2, db2, dr2] =
       aten::backward(dy, x, weight, bias, mean, rstd, group_mean, sampled, bits, spec, key, relu, false);
   EXPECT_TRUE(close(dx2[0], dx[0], 2 * allowed, 2 * allowed));
   EXPECT_EQ(dx2[0].strides(), dx[0].strides());

@@ -60,8 +60,9 @@ struct SampledBatchNormBackward : torch::autograd::Node {
     for (const SavedVariable& saved : x) inputs.push_back(saved.unpack(lean ? self() : nullptr));
     const at::Tensor gamma = weight.unpack(), beta = bias.unpack();
     if (at::GradMode::is_enabled() && dy.numel() > 0) {
-      TORCH_CHECK(!lean, "samplenorm: the lean mode keeps no x for a second derivative; use lean(false) where gradients "
-                         "are differentiated again");
+      TORCH_CHECK(!lean,
+                  "samplenorm: the lean mode keeps no x for a second derivative; use lean(false) where gradients "
+                  "are differentiated again");
       return second_order(dy, inputs, gamma, beta);
     }
     const Normalized saved{.y = {},
@@ -95,8 +96,7 @@ struct SampledBatchNormBackward : torch::autograd::Node {
                              const at::Tensor& beta) {
     const at::Tensor whole = inputs.size() == 1 ? inputs[0] : at::cat(inputs, 1);
     const auto plan = make_plan(whole.sizes(), spec, key);
-    const variable_list first =
-        differentiable_gradients(dy, whole, gamma, beta, mask.unpack(), *plan, eps, relu);
+    const variable_list first = differentiable_gradients(dy, whole, gamma, beta, mask.unpack(), *plan, eps, relu);
     variable_list result;
     int64_t channel = 0;
     for (const at::Tensor& input : inputs) {

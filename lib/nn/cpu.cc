@@ -151,16 +151,16 @@ void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Pl
     for (const Inputs::Part& part : inputs.parts()) {
       const int64_t rows = chunk.shape.all_rows(), c = part.first_channel;
       const int64_t in_whole = chunk.first_row * whole.row_stride + c * whole.channel_stride;
-      kernels::apply(part.layout.with_rows(rows), inputs.within_whole(part).with_rows(rows),
-                     Apply<T>{.x = constant<T>(part.tensor, chunk.first_row * part.layout.row_stride),
-                              .residual = has_residual ? constant<T>(residual, in_whole) : nullptr,
-                              .scale = scale.data() + c,
-                              .shift = shift.data() + c,
-                              .relu = arguments.relu,
-                              .y = writable<T>(out.y, in_whole),
-                              .mask = arguments.needs_mask()
-                                          ? writable<uint8_t>(out.mask, chunk.first_row * mask_row_bytes(whole))
-                                          : nullptr});
+      kernels::apply(
+          part.layout.with_rows(rows), inputs.within_whole(part).with_rows(rows),
+          Apply<T>{.x = constant<T>(part.tensor, chunk.first_row * part.layout.row_stride),
+                   .residual = has_residual ? constant<T>(residual, in_whole) : nullptr,
+                   .scale = scale.data() + c,
+                   .shift = shift.data() + c,
+                   .relu = arguments.relu,
+                   .y = writable<T>(out.y, in_whole),
+                   .mask = arguments.needs_mask() ? writable<uint8_t>(out.mask, chunk.first_row * mask_row_bytes(whole))
+                                                  : nullptr});
     }
   }
 }
@@ -327,8 +327,7 @@ void differentiate(const Inputs& inputs, const BackwardArguments& arguments, con
   std::ranges::fill(dbias, 0);
   const at::Tensor dy = inputs.dense_like_whole(arguments.dy);
   ChunkBackward<T> backward(inputs, arguments, dy, relu, out);
-  for (int64_t k = 0; k < plan.chunk_count(); ++k)
-    backward.run(plan.chunks[static_cast<size_t>(k)], k, dweight, dbias);
+  for (int64_t k = 0; k < plan.chunk_count(); ++k) backward.run(plan.chunks[static_cast<size_t>(k)], k, dweight, dbias);
   std::ranges::transform(dweight, writable<C>(out.weight), [](double sum) { return static_cast<C>(sum); });
   std::ranges::transform(dbias, writable<C>(out.bias), [](double sum) { return static_cast<C>(sum); });
 }
@@ -343,9 +342,8 @@ SAMPLENORM_FORWARD(forward) {
   check_forward(arguments);
   const Normalized out = allocate_outputs(arguments, *plan);
   if (out.y.numel() > 0)
-    with_type(out.y.scalar_type(), [&]<class T>(std::type_identity<T>) {
-      normalize<T>(Inputs(x, sizes), arguments, *plan, eps, out);
-    });
+    with_type(out.y.scalar_type(),
+              [&]<class T>(std::type_identity<T>) { normalize<T>(Inputs(x, sizes), arguments, *plan, eps, out); });
   return out.tuple();
 }
 
@@ -356,9 +354,8 @@ SAMPLENORM_BACKWARD(backward) {
   check_backward(arguments, *plan);
   const Gradients out = allocate_gradients(arguments);
   if (dy.numel() > 0)
-    with_type(dy.scalar_type(), [&]<class T>(std::type_identity<T>) {
-      differentiate<T>(Inputs(x, sizes), arguments, *plan, relu, out);
-    });
+    with_type(dy.scalar_type(),
+              [&]<class T>(std::type_identity<T>) { differentiate<T>(Inputs(x, sizes), arguments, *plan, relu, out); });
   return out.tuple();
 }
 

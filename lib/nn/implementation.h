@@ -68,10 +68,10 @@ inline at::Tensor value_or_undefined(const OptionalTensor& tensor) { return tens
   Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,             \
                          const OptionalTensor& residual, std::string_view spec, at::IntArrayRef key, double eps, \
                          bool relu, bool lean)
-#define SAMPLENORM_BACKWARD(name)                                                                                     \
-  Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                         \
-                        const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,                   \
-                        const at::Tensor& group_mean, const at::Tensor& sampled_x, const OptionalTensor& mask,        \
+#define SAMPLENORM_BACKWARD(name)                                                                              \
+  Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                  \
+                        const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,            \
+                        const at::Tensor& group_mean, const at::Tensor& sampled_x, const OptionalTensor& mask, \
                         std::string_view spec, at::IntArrayRef key, bool relu, bool lean)
 
 namespace cpu {

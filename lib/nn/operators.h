@@ -21,16 +21,17 @@ struct Normalized {
   at::Tensor rstd;          ///< (chunks, C), 1 / sqrt(var + eps)
   at::Tensor unbiased_var;  ///< (chunks, C), for running statistics
   at::Tensor group_mean;    ///< (chunks, groups, C)
-  at::Tensor sampled_x;     ///< the sample's points, copied, in an order of its own (sampled_x.h); none of a chunk that is
-                            ///< sampled whole
-  at::Tensor mask;  ///< (N, bytes), ReLU's mask where it cannot be found again from x: with a residual; else empty
+  at::Tensor sampled_x;  ///< the sample's points, copied, in an order of its own (sampled_x.h); none of a chunk that is
+                         ///< sampled whole
+  at::Tensor mask;       ///< (N, bytes), ReLU's mask where it cannot be found again from x: with a residual; else empty
 
   using Tuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
   Tuple tuple() const { return {y, mean, rstd, unbiased_var, group_mean, sampled_x, mask}; }
 };
 
-/// Normalizes x, one or more tensors as if concatenated along channels, by the statistics of the sample that (spec, key)
-/// draw from it, adds the residual, applies ReLU. `lean` is for autograd alone: it keeps y instead of x where it can.
+/// Normalizes x, one or more tensors as if concatenated along channels, by the statistics of the sample that (spec,
+/// key) draw from it, adds the residual, applies ReLU. `lean` is for autograd alone: it keeps y instead of x where it
+/// can.
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
                               bool relu, bool lean = false);

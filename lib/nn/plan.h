@@ -17,10 +17,10 @@ namespace samplenorm {
 struct Chunk {
   int64_t first_row = 0;
   Shape shape;
-  Sample sample;                        ///< rows count from first_row
-  std::vector<std::vector<Run>> runs;   ///< of each group
-  std::vector<int64_t> first_in_copy;   ///< of each group: points before it in the copy of the sample
-  bool everything = false;              ///< one group of all points: nothing is copied
+  Sample sample;                       ///< rows count from first_row
+  std::vector<std::vector<Run>> runs;  ///< of each group
+  std::vector<int64_t> first_in_copy;  ///< of each group: points before it in the copy of the sample
+  bool everything = false;             ///< one group of all points: nothing is copied
 };
 
 struct Plan {

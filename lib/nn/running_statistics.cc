@@ -6,8 +6,8 @@
 namespace samplenorm {
 namespace {
 
-void update(at::Tensor running_mean, at::Tensor running_var, at::Tensor num_batches_tracked, const at::Tensor& mean,
-            const at::Tensor& var, std::optional<double> momentum, bool first_is_batch) {
+void check(const at::Tensor& running_mean, const at::Tensor& running_var, const at::Tensor& mean,
+           const at::Tensor& var) {
   TORCH_CHECK(mean.dim() == 2 && mean.sizes() == var.sizes(),
               "samplenorm::update_running_statistics_: expected mean and var of size [chunks, channels], got ",
               mean.sizes(), " and ", var.sizes());
@@ -15,7 +15,11 @@ void update(at::Tensor running_mean, at::Tensor running_var, at::Tensor num_batc
     TORCH_CHECK(running.dim() == 1 && running.size(0) == mean.size(1),
                 "samplenorm::update_running_statistics_: expected running statistics of size [", mean.size(1),
                 "], got ", running.sizes());
+}
 
+void update(at::Tensor running_mean, at::Tensor running_var, at::Tensor num_batches_tracked, const at::Tensor& mean,
+            const at::Tensor& var, std::optional<double> momentum, bool first_is_batch) {
+  check(running_mean, running_var, mean, var);
   // Tensors all the way, so that nothing waits for a device or breaks a traced graph.
   num_batches_tracked.add_(1);
   const at::Tensor count = num_batches_tracked.to(running_mean.scalar_type());
@@ -23,6 +27,46 @@ void update(at::Tensor running_mean, at::Tensor running_var, at::Tensor num_batc
   if (first_is_batch) share = at::where(num_batches_tracked.eq(1), at::ones_like(share), share);
   running_mean.lerp_(mean.mean(0).to(running_mean.scalar_type()), share);
   running_var.lerp_(var.mean(0).to(running_var.scalar_type()), share.to(running_var.scalar_type()));
+}
+
+/// Moves `running` towards the mean over the chunks of `batch` by `share`, with at::lerp's arithmetic.
+template <class T>
+void move_towards(const at::Tensor& running, const at::Tensor& batch, T share) {
+  T* values = running.data_ptr<T>();
+  const T* batch_values = batch.const_data_ptr<T>();
+  const int64_t chunks = batch.size(0), channels = batch.size(1);
+  for (int64_t c = 0; c < channels; ++c) {
+    T sum = 0;
+    for (int64_t k = 0; k < chunks; ++k) sum += batch_values[k * channels + c];
+    const T target = sum / static_cast<T>(chunks), change = target - values[c];
+    values[c] = share < T{0.5} ? values[c] + share * change : target - change * (1 - share);
+  }
+}
+
+/// The same in one go: ten small ATen calls cost a small layer more than its kernels.
+void update_on_cpu(at::Tensor running_mean, at::Tensor running_var, at::Tensor num_batches_tracked,
+                   const at::Tensor& mean, const at::Tensor& var, std::optional<double> momentum, bool first_is_batch) {
+  check(running_mean, running_var, mean, var);
+  const auto is_plain = [&](const at::Tensor& tensor) {
+    return tensor.is_contiguous() && tensor.scalar_type() == mean.scalar_type() && !tensor.is_inference();
+  };
+  const bool plain = is_plain(running_mean) && is_plain(running_var) && is_plain(var) && mean.is_contiguous() &&
+                     num_batches_tracked.scalar_type() == at::kLong && !num_batches_tracked.is_inference() &&
+                     (mean.scalar_type() == at::kFloat || mean.scalar_type() == at::kDouble);
+  if (!plain) return update(running_mean, running_var, num_batches_tracked, mean, var, momentum, first_is_batch);
+
+  const int64_t count = ++*num_batches_tracked.data_ptr<int64_t>();
+  double share = momentum ? *momentum : 1 / static_cast<double>(count);
+  if (first_is_batch && count == 1) share = 1;
+  if (mean.scalar_type() == at::kFloat) {
+    move_towards(running_mean, mean, static_cast<float>(share));
+    move_towards(running_var, var, static_cast<float>(share));
+  } else {
+    move_towards(running_mean, mean, share);
+    move_towards(running_var, var, share);
+  }
+  for (const at::Tensor& changed : {running_mean, running_var, num_batches_tracked})
+    changed.unsafeGetTensorImpl()->bump_version();
 }
 
 }  // namespace
@@ -41,6 +85,8 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
       "update_running_statistics_(Tensor(a!) running_mean, Tensor(b!) running_var, Tensor(c!) num_batches_tracked, "
       "Tensor mean, Tensor var, float? momentum, bool first_is_batch) -> ()");
 }
+
+TORCH_LIBRARY_IMPL(samplenorm, CPU, library) { library.impl("update_running_statistics_", update_on_cpu); }
 
 TORCH_LIBRARY_IMPL(samplenorm, CompositeExplicitAutograd, library) {
   library.impl("update_running_statistics_", update);

@@ -6,8 +6,8 @@
 
 namespace samplenorm {
 
-/// Memory to work in that stays with its thread from call to call, since a layer's needs hardly change. There is one for
-/// each thread, T and Purpose; no two objects of the same may live at once.
+/// Memory to work in that stays with its thread from call to call, since a layer's needs hardly change. There is one
+/// for each thread, T and Purpose; no two objects of the same may live at once.
 template <class T, class Purpose>
 class Scratch {
  public:

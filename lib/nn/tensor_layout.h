@@ -8,8 +8,8 @@
 
 namespace samplenorm {
 
-/// Whether a tensor of any number of dimensions is dense with its channels last. Where both orders are the same it counts
-/// as contiguous.
+/// Whether a tensor of any number of dimensions is dense with its channels last. Where both orders are the same it
+/// counts as contiguous.
 bool lies_channels_last(const at::Tensor& tensor);
 
 /// The tensor itself where it lies densely in this format, else a copy.

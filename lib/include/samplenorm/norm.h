@@ -39,9 +39,9 @@ struct NormOptions {
   TORCH_ARG(bool, track_running_stats) = true;
   /// Whether a ReLU follows (behind the residual, if there is one).
   TORCH_ARG(bool, relu) = false;
-  /// Whether y, which the next layer keeps anyway, is kept for backward instead of x: half the memory. Not possible with a
-  /// residual or with statistics of all points; and where a channel's |bias| is more than ten times its |weight|, x is
-  /// kept, since y has lost its digits.
+  /// Whether y, which the next layer keeps anyway, is kept for backward instead of x: half the memory. Not possible
+  /// with a residual or with statistics of all points; and where a channel's |bias| is more than ten times its
+  /// |weight|, x is kept, since y has lost its digits.
   TORCH_ARG(bool, lean) = false;
 };
 using SampledBatchNormOptions = NormOptions;
