@@ -2,7 +2,8 @@
 
 namespace samplenorm::cli {
 
-/// Makes malloc keep freed memory in the process. To be called before anything else allocates much.
+/// Makes the process keep what it frees: malloc its pages, and libtorch the memory of large tensors, which the next tensor
+/// of the same size gets. For everything that the program runs, rivals included. To be called before tensors exist.
 void keep_pages();
 
 }  // namespace samplenorm::cli
