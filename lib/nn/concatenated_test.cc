@@ -27,12 +27,12 @@ Case make_case(const std::string& spec, torch::MemoryFormat format) {
 TEST(Concatenated, GivesWhatTheConcatenatedInputGivesInTrainingAndEvaluation) {
   for (const char* spec : {"BN", "FS-1/8", "LS-1/8"})
     for (const auto format : {torch::MemoryFormat::ChannelsLast, torch::MemoryFormat::Contiguous}) {
-      const Case parts = make_case(spec, format), whole = make_case(spec, format);
+      Case parts = make_case(spec, format), whole = make_case(spec, format);
       for (const bool training : {true, false}) {
-        parts.layer.get()->train(training);
-        whole.layer.get()->train(training);
-        const auto y = parts.layer.get()->forward_concatenated(parts.inputs);
-        const auto expected = whole.layer.get()->forward(torch::cat(whole.inputs, 1));
+        parts.layer->train(training);
+        whole.layer->train(training);
+        const auto y = parts.layer->forward_concatenated(parts.inputs);
+        const auto expected = whole.layer->forward(torch::cat(whole.inputs, 1));
         EXPECT_TRUE(y.is_contiguous(format));
         EXPECT_TRUE(torch::allclose(y, expected, 1e-5, 1e-5)) << spec;
         (y * y).sum().backward();
@@ -46,9 +46,9 @@ TEST(Concatenated, GivesWhatTheConcatenatedInputGivesInTrainingAndEvaluation) {
 }
 
 TEST(Concatenated, RefusesAnotherNumberOfChannels) {
-  const Case made = make_case("LS-1/8", torch::MemoryFormat::Contiguous);
+  Case made = make_case("LS-1/8", torch::MemoryFormat::Contiguous);
   const std::vector<torch::Tensor> two(made.inputs.begin(), made.inputs.begin() + 2);
-  EXPECT_THROW(made.layer.get()->forward_concatenated(two), c10::Error);
+  EXPECT_THROW(made.layer->forward_concatenated(two), c10::Error);
 }
 
 TEST(Lean, LayerTrainsLikeTheOneThatKeepsX) {
