@@ -2,8 +2,9 @@
 
 namespace samplenorm::cli {
 
-/// Makes the process keep what it frees: malloc its pages, and libtorch the memory of large tensors, which the next tensor
-/// of the same size gets. For everything that the program runs, rivals included. To be called before tensors exist.
+/// Makes the process keep what it frees: malloc its pages, and libtorch the memory of large tensors, which the next
+/// tensor of the same size gets. For everything that the program runs, rivals included. To be called before tensors
+/// exist.
 void keep_pages();
 
 }  // namespace samplenorm::cli
