@@ -58,14 +58,14 @@ struct Backward {
   const Compute<T>* centre;
   const Compute<T>* scale;
   bool relu = false;
-  const Compute<T>* relu_scale =
-      nullptr;  ///< ReLU let pass where relu_scale * x + relu_shift > 0, apply()'s expression,
+  /// ReLU let pass where relu_scale * x + relu_shift > 0, apply()'s expression, unless the mask is given.
+  const Compute<T>* relu_scale = nullptr;
   const Compute<T>* relu_shift = nullptr;
-  const uint8_t* mask = nullptr;       ///< unless the mask is given
+  const uint8_t* mask = nullptr;
   const Compute<T>* offset = nullptr;  ///< may be null together with slope
   const Compute<T>* slope = nullptr;
   T* dx = nullptr;
-  T* dresidual = nullptr;
+  T* dresidual = nullptr;      ///< goes with the mask: without it the residual's gradient is not asked for
   std::span<double> sum_dy;    ///< D, overwritten
   std::span<double> sum_dy_x;  ///< Q, overwritten
 };

@@ -10,6 +10,7 @@
 //
 #include <hwy/highway.h>
 
+#include "kernels/backward_expression-inl.h"
 #include "kernels/simd-inl.h"
 
 #ifndef SAMPLENORM_KERNELS_BACKWARD_PART
@@ -32,74 +33,6 @@ HWY_BEFORE_NAMESPACE();
 namespace samplenorm::HWY_NAMESPACE {
 
 using kernels::Part;
-
-/// How ReLU's mask is found.
-enum class Gate { kNone, kFromX, kFromMask };
-/// What a pass over the tensors gives: both at once for a sample; one after the other where dx needs the sums.
-enum class Pass { kSumsAndDx, kSums, kCorrectedDx };
-
-/// What belongs to a channel (or to as many channels as D has lanes).
-template <class D>
-struct Coefficients {
-  hn::Vec<D> centre, scale, relu_scale, relu_shift, offset, slope;
-};
-
-/// The inner run that elements are counted from.
-template <class T>
-struct InnerRun {
-  const T* dy;
-  const T* x;
-  T* dx;
-  T* dresidual;
-  const uint8_t* mask;
-};
-
-template <class T, Gate kGate, Pass kPass>
-struct Expression {
-  static constexpr bool kSums = kPass != Pass::kCorrectedDx;
-  static constexpr bool kDx = kPass != Pass::kSums;
-  static constexpr bool kResidual = kDx && kGate == Gate::kFromMask;
-
-  /// `get` takes a pointer to per-channel values.
-  template <class D, class Get>
-  static HWY_INLINE Coefficients<D> coefficients(D d, const Backward<T>& args, Get get) {
-    const auto zero = hn::Zero(d);
-    Coefficients<D> all{get(args.centre), zero, zero, zero, zero, zero};
-    if constexpr (kDx) all.scale = get(args.scale);
-    if constexpr (kGate == Gate::kFromX) {
-      all.relu_scale = get(args.relu_scale);
-      all.relu_shift = get(args.relu_shift);
-    }
-    if constexpr (kPass == Pass::kCorrectedDx) {
-      all.offset = get(args.offset);
-      all.slope = get(args.slope);
-    }
-    return all;
-  }
-
-  template <Store kStore, class D>
-  static HWY_INLINE void at(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
-                            hn::Vec<D>& sum_dy_x) {
-    const auto x = load(d, run.x + i);
-    auto dy = load(d, run.dy + i);
-    if constexpr (kGate == Gate::kFromMask) {
-      dy = hn::IfThenElseZero(load_mask(d, run.mask, i), dy);
-    } else if constexpr (kGate == Gate::kFromX) {
-      dy = hn::IfThenZeroElse(stopped(d, hn::Add(hn::Mul(of.relu_scale, x), of.relu_shift)), dy);
-    }
-    const auto deviation = hn::Sub(x, of.centre);
-    if constexpr (kSums) {
-      sum_dy = hn::Add(sum_dy, dy);
-      sum_dy_x = hn::MulAdd(dy, deviation, sum_dy_x);
-    }
-    if constexpr (kDx) {
-      auto dx = hn::Mul(of.scale, dy);
-      if constexpr (kPass == Pass::kCorrectedDx) dx = hn::Sub(dx, hn::MulAdd(of.slope, deviation, of.offset));
-      store<kStore>(d, dx, run.dx + i);
-    }
-    if constexpr (kResidual) store<kStore>(d, dy, run.dresidual + i);
-  }
-};
 
 /// Sums of this many terms stay in Compute<T>; then they go to double.
 constexpr int64_t kPointsToDouble = 256;

@@ -1,71 +1,15 @@
 // The kernels against the plain ones: on every instruction set that this machine has, for all types and both memory
-// formats, lengths below and above two vectors, misaligned starts, 1 to 4 threads. Data are chosen so that the
-// arithmetic is exact in any order: results must be equal.
+// formats, lengths below and above two vectors, misaligned starts. Data are chosen so that the arithmetic is exact in
+// any order: results must be equal.
 
 #include "kernels/kernels.h"
 
-#include <hwy/highway.h>
-#include <hwy/targets.h>
-#include <omp.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "core/runs.h"
+#include "kernels/fast_testing.h"
 #include "kernels/reference.h"
-#include "kernels/testing.h"
 
 namespace samplenorm {
 namespace {
-
-/// Calls visit() once for each instruction set.
-template <class Visit>
-void on_every_instruction_set(Visit visit) {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    visit();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
-/// A tensor in memory that begins `offset` elements behind a line's begin, with guards on both sides.
-template <class T>
-class Placed {
- public:
-  Placed(std::vector<T> values, int64_t offset) : size_(values.size()) {
-    memory_.resize(size_ + 2 * kGuard, guard());
-    const auto address = reinterpret_cast<uintptr_t>(memory_.data());
-    begin_ = (64 - address % 64) % 64 / sizeof(T) + static_cast<size_t>(offset) + 64 / sizeof(T);
-    std::copy(values.begin(), values.end(), memory_.begin() + static_cast<int64_t>(begin_));
-  }
-  T* begin() { return memory_.data() + begin_; }
-  std::vector<T> values() const { return {from(), from() + static_cast<int64_t>(size_)}; }
-  bool guards_are_whole() const {
-    const auto is_guard = [](const T& value) { return as_double(value) == as_double(guard()); };
-    return std::all_of(memory_.begin(), from(), is_guard) &&
-           std::all_of(from() + static_cast<int64_t>(size_), memory_.end(), is_guard);
-  }
-  static double as_double(T value) { return static_cast<double>(static_cast<Compute<T>>(value)); }
-
- private:
-  static constexpr size_t kGuard = 256;
-  static T guard() { return static_cast<T>(Compute<T>{-77}); }
-  auto from() const { return memory_.begin() + static_cast<int64_t>(begin_); }
-
-  size_t size_, begin_ = 0;
-  std::vector<T> memory_;
-};
-
-template <class Vector>
-void expect_equal(const Vector& actual, const Vector& expected, const char* what) {
-  using T = typename Vector::value_type;
-  ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < actual.size(); ++i)
-    ASSERT_EQ(Placed<T>::as_double(actual[i]), Placed<T>::as_double(expected[i])) << what << ", element " << i;
-}
 
 std::vector<Sizes> sizes_to_try() {
   std::vector<Sizes> all = all_sizes();
@@ -80,17 +24,6 @@ std::vector<Sizes> sizes_to_try() {
   all.push_back({2, 20, 1, 40, 37});  // several blocks of points
   return all;
 }
-
-/// Memory for the kernels, full of what earlier work left.
-struct WorkspaceMemory {
-  std::vector<double> sums;
-  std::vector<int64_t> offsets;
-
-  explicit WorkspaceMemory(const Layout& layout)
-      : sums(static_cast<size_t>(kernels::workspace_size(layout)), 1e9),
-        offsets(static_cast<size_t>(layout.rows * layout.points()), 1 << 30) {}
-  operator kernels::Workspace() { return {sums, offsets}; }
-};
 
 template <class T>
 class KernelsTest : public ::testing::Test {
@@ -261,106 +194,6 @@ TYPED_TEST(KernelsTest, CorrectEqualsThePlainOne) {
       });
     }
   });
-}
-
-/// Large enough for several threads and for streaming stores; random numbers whose sums depend on their order.
-template <class T>
-struct LargeLayer {
-  static constexpr Sizes kSizes{9, 64, 1, 91, 90};
-  std::mt19937_64 random{11};
-  Tensor<T> x, dy, residual;
-  std::vector<Compute<T>> mean = per_channel<Compute<T>>(kSizes, normal, random);
-  std::vector<Compute<T>> scale = per_channel<Compute<T>>(kSizes, normal, random);
-
-  explicit LargeLayer(Format format)
-      : x(filled<T>(kSizes, format, normal, random)),
-        dy(filled<T>(kSizes, format, normal, random)),
-        residual(filled<T>(kSizes, format, normal, random)) {}
-
-  struct Result {
-    std::vector<double> group_mean, m2, sum, sum_x;
-    std::vector<T> y, dx, dresidual, copy;
-    std::vector<uint8_t> mask;
-    bool operator==(const Result&) const = default;
-  };
-
-  Result run(bool fast) {
-    const Layout layout = x.layout();
-    const Group group = {1, {{{0, kSizes.n, 1}, {0, 1}, {3, kSizes.h, 2}, {1, kSizes.w, 2}}}};
-    const auto runs = runs_of(group, {0, kSizes.n, 1, kSizes.h, kSizes.w});
-    const std::vector<double> zeros(64);
-    Result out{zeros, zeros, zeros, zeros, {}, {}, {}, {}, {}};
-    Placed<T> y(x.data, 0), dx(x.data, 0), dresidual(x.data, 0);
-    out.copy.resize(static_cast<size_t>(group.points()) * 64);
-    out.mask.resize(static_cast<size_t>(kSizes.n * mask_row_bytes(layout)));
-    WorkspaceMemory workspace(layout);
-    Moments moments{0, out.group_mean, out.m2};
-    const Apply<T> apply{x.begin(), residual.begin(), scale.data(), mean.data(), true, y.begin(), out.mask.data()};
-    const Backward<T> backward{.dy = dy.begin(),
-                               .x = x.begin(),
-                               .centre = mean.data(),
-                               .scale = scale.data(),
-                               .relu = true,
-                               .mask = out.mask.data(),
-                               .dx = dx.begin(),
-                               .dresidual = dresidual.begin(),
-                               .sum_dy = out.sum,
-                               .sum_dy_x = out.sum_x};
-    const Correct<T> correct{out.copy.data(), mean.data(), scale.data(), mean.data(), dx.begin()};
-    if (fast) {
-      kernels::moments(layout, x.begin(), runs, moments, out.copy.data(), workspace);
-      kernels::apply(layout, layout, apply);
-      kernels::backward(layout, layout, backward, workspace);
-      kernels::correct(layout, runs, correct, workspace);
-    } else {
-      reference::moments(layout, x.begin(), group, moments);
-      reference::gather(layout, x.begin(), group, out.copy.data());
-      reference::apply(layout, layout, apply);
-      reference::backward(layout, layout, backward);
-      reference::correct(layout, group, correct);
-    }
-    out.y = y.values();
-    out.dx = dx.values();
-    out.dresidual = dresidual.values();
-    return out;
-  }
-};
-
-TEST(LargeLayer, IsTheSameToTheLastBitForOneToFourThreads) {
-  const int threads_before = omp_get_max_threads();
-  for (const Format format : {Format::kContiguous, Format::kChannelsLast}) {
-    LargeLayer<float> layer(format);
-    on_every_instruction_set([&] {
-      omp_set_num_threads(1);
-      const auto alone = layer.run(true);
-      for (const int threads : {2, 3, 4}) {
-        omp_set_num_threads(threads);
-        EXPECT_TRUE(layer.run(true) == alone) << threads << " threads";
-      }
-    });
-  }
-  omp_set_num_threads(threads_before);
-}
-
-TEST(LargeLayer, EqualsThePlainKernelsWithStreamingStoresToo) {
-  for (const Format format : {Format::kContiguous, Format::kChannelsLast}) {
-    LargeLayer<float> layer(format);
-    const auto expected = layer.run(false);
-    on_every_instruction_set([&] {
-      const auto found = layer.run(true);
-      expect_equal(found.y, expected.y, "y");
-      EXPECT_EQ(found.mask, expected.mask);
-      expect_equal(found.copy, expected.copy, "copy");
-      expect_equal(found.dresidual, expected.dresidual, "dresidual");
-      for (size_t i = 0; i < found.dx.size(); ++i) ASSERT_NEAR(found.dx[i], expected.dx[i], 1e-5) << i;
-      for (size_t c = 0; c < 64; ++c) {
-        EXPECT_NEAR(found.sum[c], expected.sum[c], 2e-2);
-        EXPECT_NEAR(found.sum_x[c], expected.sum_x[c], 2e-2);
-        EXPECT_NEAR(found.group_mean[c], expected.group_mean[c], 1e-10);
-        EXPECT_NEAR(found.m2[c], expected.m2[c], 1e-6);
-      }
-    });
-  }
 }
 
 TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {

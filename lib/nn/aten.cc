@@ -78,18 +78,22 @@ at::Tensor pack_mask(const at::Tensor& passes, const at::Tensor& y) {
   return at::bitwise_left_shift(padded.view({y.size(0), -1, 8}), places).sum(-1, false, at::kByte);
 }
 
-/// The part of `sampled_x` (or of its copy) that belongs to a group, as (points, C).
+/// The order of the copy of a sample: by point, or by channel.
+bool copied_by_point(const Chunk& chunk, at::TensorList x) {
+  return lies_channels_last(x[0]) || chunk.shape.map_points() == 1;
+}
+
+/// The part of `sampled_x` that belongs to a group, as (points, C).
 at::Tensor copy_of(const at::Tensor& sampled_x, const Chunk& chunk, size_t g, at::TensorList x) {
   int64_t channels = 0;
   for (const at::Tensor& part : x) channels += part.size(1);
   const int64_t points = chunk.sample.groups[g].points();
-  const bool by_point = lies_channels_last(x[0]) || chunk.shape.map_points() == 1;
   int64_t begin = chunk.first_in_copy[g] * channels;
   std::vector<at::Tensor> parts;
   for (const at::Tensor& part : x) {
     const int64_t count = part.size(1);
     const at::Tensor values = sampled_x.narrow(0, begin, points * count);
-    parts.push_back(by_point ? values.view({points, count}) : values.view({count, points}).t());
+    parts.push_back(copied_by_point(chunk, x) ? values.view({points, count}) : values.view({count, points}).t());
     begin += points * count;
   }
   return at::cat(parts, 1);
@@ -98,11 +102,10 @@ at::Tensor copy_of(const at::Tensor& sampled_x, const Chunk& chunk, size_t g, at
 /// Writes a group's points into `sampled_x`.
 void fill_copy(const at::Tensor& sampled_x, const at::Tensor& points, const Chunk& chunk, size_t g, at::TensorList x) {
   const at::Tensor sampled = points.index_select(0, indices_of(chunk.sample.groups[g], chunk.shape, points));
-  const bool by_point = lies_channels_last(x[0]) || chunk.shape.map_points() == 1;
   int64_t begin = chunk.first_in_copy[g] * points.size(1), first = 0;
   for (const at::Tensor& part : x) {
     const at::Tensor values = sampled.narrow(1, first, part.size(1));
-    sampled_x.narrow(0, begin, values.numel()).copy_((by_point ? values : values.t()).reshape(-1));
+    sampled_x.narrow(0, begin, values.numel()).copy_((copied_by_point(chunk, x) ? values : values.t()).reshape(-1));
     begin += values.numel();
     first += part.size(1);
   }

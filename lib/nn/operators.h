@@ -21,7 +21,7 @@ struct Normalized {
   at::Tensor rstd;          ///< (chunks, C), 1 / sqrt(var + eps)
   at::Tensor unbiased_var;  ///< (chunks, C), for running statistics
   at::Tensor group_mean;    ///< (chunks, groups, C)
-  at::Tensor sampled_x;  ///< the sample's points, copied, in an order of its own (sampled_x.h); none of a chunk that is
+  at::Tensor sampled_x;  ///< the sample's points, copied, in the order of kernels::moments(); none of a chunk that is
                          ///< sampled whole
   at::Tensor mask;       ///< (N, bytes), ReLU's mask where it cannot be found again from x: with a residual; else empty
 

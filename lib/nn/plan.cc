@@ -107,8 +107,8 @@ Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key) {
 std::shared_ptr<const Plan> make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key) {
   TORCH_CHECK_VALUE(key.size() == 4, "samplenorm: expected a key of 4 numbers (seed, layer, epoch, step), got ",
                     key.size());
-  // The step counts only where samples are redrawn at every step, and the notation says so.
-  const size_t used = notation.find("redraw") == std::string_view::npos ? 3 : 4;
+  // The step counts only with redraw=step.
+  const size_t used = notation.find("step") == std::string_view::npos ? 3 : 4;
   std::string question(notation);
   const auto add = [&](const int64_t* numbers, size_t count) {
     question.append(1, '\0').append(reinterpret_cast<const char*>(numbers), count * sizeof(int64_t));
