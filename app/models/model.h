@@ -1,0 +1,41 @@
+#pragma once
+
+// Every network by its name. Parameters have torchvision's names.
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace samplenorm::models {
+
+struct ModelOptions {
+  /// "torch" for libtorch's own BatchNorm, or what make_norm() knows.
+  std::string norm = "LS-1/64";
+  int64_t classes = 10;
+  int64_t channels = 3;
+  /// "relu", or "selu": self-normalizing, to be used with norm "none".
+  std::string activation = "relu";
+};
+
+class Network : public torch::nn::Module {
+ public:
+  /// Logits of images (N, channels, H, W).
+  virtual torch::Tensor forward(const torch::Tensor& images) = 0;
+};
+
+struct ModelInfo {
+  std::string name;
+  std::string what;
+  int64_t side;        ///< of the images it is meant for
+  int64_t parameters;  ///< with the published number of classes
+};
+
+std::vector<ModelInfo> models();
+
+/// A network with fresh weights, drawn from torch's generator; convolutions are in channels_last. Throws Error.
+std::shared_ptr<Network> make_model(const std::string& name, const ModelOptions& options);
+
+}  // namespace samplenorm::models
