@@ -82,10 +82,10 @@ void apply_points(const Layout& in, const Layout& out, const Apply<T>& args, int
   }
 }
 
-/// Elements [begin, end) of one map.
+/// Elements [begin, end) of one map. `overlap`: the last vector may cover elements once more that are finished.
 template <Store kStore, class E, class T>
 HWY_INLINE void apply_map(const T* x, const T* residual, T* y, uint8_t* mask, int64_t begin, int64_t end,
-                          Compute<T> scale, Compute<T> shift) {
+                          Compute<T> scale, Compute<T> shift, bool overlap) {
   const hn::ScalableTag<Compute<T>> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
   const auto scales = hn::Set(full, scale), shifts = hn::Set(full, shift);
@@ -93,6 +93,11 @@ HWY_INLINE void apply_map(const T* x, const T* residual, T* y, uint8_t* mask, in
   for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
     E::template at<kStore>(full, x, residual, y, mask, i, scales, shifts);
     E::template at<kStore>(full, x, residual, y, mask, i + kLanes, scales, shifts);
+  }
+  if (overlap && kStore == Store::kCached && end - begin >= kLanes) {
+    if (i + kLanes < end) E::template at<kStore>(full, x, residual, y, mask, i, scales, shifts);
+    if (i < end) E::template at<kStore>(full, x, residual, y, mask, end - kLanes, scales, shifts);
+    return;
   }
   for_lanes(full, i, end, [&]<class D>(D d, int64_t j) HWY_ATTR {
     E::template at<kStore>(d, x, residual, y, mask, j, hn::Set(d, scale), hn::Set(d, shift));
@@ -104,15 +109,20 @@ template <Store kStore, class E, class T>
 void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
   const int64_t points = in.points();
   const int64_t mask_bytes = mask_run_bytes(in);
-  for (int64_t map = begin; map < end; ++map) {
-    const int64_t n = map / in.channels, c = map % in.channels;
+  const bool overlap = !args.mask && args.y != args.x && args.y != args.residual;
+  int64_t n = begin / in.channels, c = begin % in.channels;
+  for (int64_t map = begin; map < end; ++map, ++c) {
+    if (c == in.channels) {
+      c = 0;
+      ++n;
+    }
     const T* x = args.x + n * in.row_stride + c * points;
     const int64_t o = n * out.row_stride + c * points;
     const T* residual = args.residual + o;
     T* y = args.y + o;
     uint8_t* mask = args.mask + map * mask_bytes;
     const auto part = [&]<Store kStoreOfPart>(int64_t from, int64_t to) HWY_ATTR {
-      apply_map<kStoreOfPart, E>(x, residual, y, mask, from, to, args.scale[c], args.shift[c]);
+      apply_map<kStoreOfPart, E>(x, residual, y, mask, from, to, args.scale[c], args.shift[c], overlap);
     };
     if constexpr (kStore == Store::kStreamed) {
       const Lines lines = whole_lines(y, points);

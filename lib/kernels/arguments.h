@@ -50,7 +50,7 @@ struct Apply {
 ///   D = sum dy', Q = sum dy' (x - centre)                      if the sums are not empty,
 ///   dx = scale * dy' (- (offset + slope * (x - centre)))       if dx is not null,
 ///   dresidual = dy'                                            if dresidual is not null.
-/// With centre = mu, P = Q / sigma.
+/// With centre = mu, P = Q / sigma. dx may be dy or x itself: in place.
 template <class T>
 struct Backward {
   const T* dy;
@@ -58,8 +58,8 @@ struct Backward {
   const Compute<T>* centre;
   const Compute<T>* scale;
   bool relu = false;
-  /// ReLU let pass where relu_scale * x + relu_shift > 0, apply()'s expression, unless the mask is given.
-  const Compute<T>* relu_scale = nullptr;
+  /// ReLU let pass where scale * x + relu_shift > 0, apply()'s expression; without relu_shift where x > 0: it is y
+  /// then, and both sums and dx are asked for (the lean mode). With a mask that decides.
   const Compute<T>* relu_shift = nullptr;
   const uint8_t* mask = nullptr;
   const Compute<T>* offset = nullptr;  ///< may be null together with slope

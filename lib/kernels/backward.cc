@@ -37,7 +37,6 @@ using kernels::Part;
 /// Sums of this many terms stay in Compute<T>; then they go to double.
 constexpr int64_t kPointsToDouble = 256;
 constexpr int64_t kChannelsAtOnce = 1024;
-
 /// Sums in Compute<T> of up to kChannelsAtOnce channels.
 template <class C>
 struct NearSums {
@@ -48,12 +47,12 @@ struct NearSums {
 /// Where the points of a channels-last tensor are.
 template <class T>
 struct Points {
-  const Backward<T>& args;
+  InnerRun<T> first;
   int64_t in_step, out_step, mask_bytes;
 
   HWY_INLINE InnerRun<T> at(int64_t p) const {
-    return {args.dy + p * out_step, args.x + p * in_step, args.dx + p * in_step, args.dresidual + p * out_step,
-            args.mask + p * mask_bytes};
+    return {first.dy + p * out_step, first.x + p * in_step, first.dx + p * in_step, first.dresidual + p * out_step,
+            first.mask + p * mask_bytes};
   }
 };
 
@@ -61,14 +60,13 @@ struct Points {
 
 /// Channels c and on, as many as kVectors of D have, of kPoints points from p on.
 template <Store kStore, class E, int kVectors, int kPoints, class D, class T>
-HWY_INLINE void backward_columns(D d, const Points<T>& points, const InnerRun<T>* runs, int64_t c, Compute<T>* near_dy,
-                                 Compute<T>* near_dy_x) {
+HWY_INLINE void backward_columns(D d, const ChannelValues<Compute<T>>& values, const InnerRun<T>* runs, int64_t c,
+                                 Compute<T>* near_dy, Compute<T>* near_dy_x) {
   using C = Compute<T>;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   constexpr int64_t kSecond = kVectors == 2 ? kLanes : 0;
-  const auto left = E::coefficients(d, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(d, of + c); });
-  const auto right =
-      E::coefficients(d, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(d, of + c + kSecond); });
+  const auto left = E::coefficients(d, values, [&](const C* of) HWY_ATTR { return hn::LoadU(d, of + c); });
+  const auto right = E::coefficients(d, values, [&](const C* of) HWY_ATTR { return hn::LoadU(d, of + c + kSecond); });
   auto dy0 = hn::LoadU(d, near_dy), dy1 = hn::LoadU(d, near_dy + kSecond);
   auto dy_x0 = hn::LoadU(d, near_dy_x), dy_x1 = hn::LoadU(d, near_dy_x + kSecond);
   for (int r = 0; r < kPoints; ++r) {
@@ -87,29 +85,29 @@ HWY_INLINE void backward_columns(D d, const Points<T>& points, const InnerRun<T>
 
 /// kPoints points from p on, all channels from `first` on.
 template <Store kStore, class E, int kPoints, class T>
-HWY_INLINE void backward_rows(const Points<T>& points, int64_t p, int64_t first, int64_t last,
-                              NearSums<Compute<T>>& near) {
+HWY_INLINE void backward_rows(const ChannelValues<Compute<T>>& values, const Points<T>& points, int64_t p,
+                              int64_t first, int64_t last, NearSums<Compute<T>>& near) {
   const hn::ScalableTag<Compute<T>> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
   InnerRun<T> runs[kPoints];
   for (int r = 0; r < kPoints; ++r) runs[r] = points.at(p + r);
   int64_t c = first;
   for (; c + 2 * kLanes <= last; c += 2 * kLanes)
-    backward_columns<kStore, E, 2, kPoints>(full, points, runs, c, near.dy + (c - first), near.dy_x + (c - first));
+    backward_columns<kStore, E, 2, kPoints>(full, values, runs, c, near.dy + (c - first), near.dy_x + (c - first));
   for_lanes(full, c, last, [&](auto d, int64_t i) HWY_ATTR {
-    backward_columns<kStore, E, 1, kPoints>(d, points, runs, i, near.dy + (i - first), near.dy_x + (i - first));
+    backward_columns<kStore, E, 1, kPoints>(d, values, runs, i, near.dy + (i - first), near.dy_x + (i - first));
   });
 }
 
 /// All points of [begin, end), whose two vectors of channels keep their sums in registers.
 template <Store kStore, class E, class T>
-HWY_INLINE void backward_two_vectors(const Points<T>& points, int64_t begin, int64_t end, NearSums<Compute<T>>& near) {
+HWY_INLINE void backward_two_vectors(const ChannelValues<Compute<T>>& values, const Points<T>& points, int64_t begin,
+                                     int64_t end, NearSums<Compute<T>>& near) {
   using C = Compute<T>;
   const hn::ScalableTag<C> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
-  const auto left = E::coefficients(full, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of); });
-  const auto right =
-      E::coefficients(full, points.args, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + kLanes); });
+  const auto left = E::coefficients(full, values, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of); });
+  const auto right = E::coefficients(full, values, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + kLanes); });
   auto dy0 = hn::Zero(full), dy1 = dy0, dy_x0 = dy0, dy_x1 = dy0;
   for (int64_t p = begin; p < end; ++p) {
     const InnerRun<T> run = points.at(p);
@@ -130,7 +128,9 @@ void backward_points(const Layout& in, const Layout& out, const Backward<T>& arg
   using C = Compute<T>;
   const hn::ScalableTag<C> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
-  const Points<T> points{args, point_step(in), point_step(out), mask_run_bytes(in)};
+  const ChannelValues<C> values(args);
+  const Points<T> points{
+      {args.dy, args.x, args.dx, args.dresidual, args.mask}, point_step(in), point_step(out), mask_run_bytes(in)};
   const bool by_four = four_points_at_once<T, kStore>(full, in.channels);
   NearSums<C> near;
   for (int64_t first = 0; first < in.channels; first += kChannelsAtOnce) {
@@ -146,12 +146,12 @@ void backward_points(const Layout& in, const Layout& out, const Backward<T>& arg
         std::fill(near.dy_x, near.dy_x + (last - first), C{0});
       }
       if (in.channels == 2 * kLanes) {
-        backward_two_vectors<kStore, E>(points, tile, tile_end, near);
+        backward_two_vectors<kStore, E>(values, points, tile, tile_end, near);
       } else {
         int64_t p = tile;
         if (by_four)
-          for (; p + 4 <= tile_end; p += 4) backward_rows<kStore, E, 4>(points, p, first, last, near);
-        for (; p < tile_end; ++p) backward_rows<kStore, E, 1>(points, p, first, last, near);
+          for (; p + 4 <= tile_end; p += 4) backward_rows<kStore, E, 4>(values, points, p, first, last, near);
+        for (; p < tile_end; ++p) backward_rows<kStore, E, 1>(values, points, p, first, last, near);
       }
       if constexpr (E::kSums) {
         for (int64_t c = first; c < last; ++c) {
@@ -163,69 +163,122 @@ void backward_points(const Layout& in, const Layout& out, const Backward<T>& arg
   }
 }
 
-/// One map, or a piece of it.
-template <Store kStore, class E, class T>
-HWY_INLINE void backward_map(const InnerRun<T>& run, int64_t begin, int64_t end, const Backward<T>& args, int64_t c,
-                             double& sum_dy, double& sum_dy_x) {
+/// Sums of one map's channel, spread over lanes.
+template <class V>
+struct LaneSums {
+  V dy, dy_x;
+};
+
+/// Elements [begin, end) of a map. `overlap`: the last vector may cover elements once more that are finished.
+template <Store kStore, class E, class D, class T>
+HWY_INLINE void backward_map(D full, const ChannelValues<Compute<T>>& values, const InnerRun<T>& run, int64_t begin,
+                             int64_t end, int64_t c, bool overlap, LaneSums<hn::Vec<D>>& sums) {
   using C = Compute<T>;
-  const hn::ScalableTag<C> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
-  const auto coefficients = [&]<class D>(D d) HWY_ATTR {
-    return E::coefficients(d, args, [&](const C* values) HWY_ATTR { return hn::Set(d, values[c]); });
+  const auto coefficients = [&]<class Part>(Part d) HWY_ATTR {
+    return E::coefficients(d, values, [&](const C* of) HWY_ATTR { return hn::Set(d, of[c]); });
   };
   const auto of = coefficients(full);
-  auto dy0 = hn::Zero(full), dy1 = hn::Zero(full), dy_x0 = hn::Zero(full), dy_x1 = hn::Zero(full);
+  auto dy1 = hn::Zero(full), dy_x1 = hn::Zero(full);
   int64_t i = begin;
   for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-    E::template at<kStore>(full, run, i, of, dy0, dy_x0);
+    E::template at<kStore>(full, run, i, of, sums.dy, sums.dy_x);
     E::template at<kStore>(full, run, i + kLanes, of, dy1, dy_x1);
   }
+  if (i + kLanes <= end) {
+    E::template at<kStore>(full, run, i, of, sums.dy, sums.dy_x);
+    i += kLanes;
+  }
+  sums.dy = hn::Add(sums.dy, dy1);
+  sums.dy_x = hn::Add(sums.dy_x, dy_x1);
+  if (i == end) return;
+  if (overlap && kStore == Store::kCached && end - begin >= kLanes) {
+    auto dy = hn::Zero(full), dy_x = hn::Zero(full);
+    E::template at<kStore>(full, run, end - kLanes, of, dy, dy_x);
+    const auto finished = hn::FirstN(full, static_cast<size_t>(kLanes - (end - i)));
+    sums.dy = hn::Add(sums.dy, hn::IfThenZeroElse(finished, dy));
+    sums.dy_x = hn::Add(sums.dy_x, hn::IfThenZeroElse(finished, dy_x));
+    return;
+  }
   C dy{0}, dy_x{0};
-  for_lanes(full, i, end, [&]<class D>(D d, int64_t j) HWY_ATTR {
-    auto last_dy = hn::Zero(d), last_dy_x = hn::Zero(d);
-    E::template at<kStore>(d, run, j, coefficients(d), last_dy, last_dy_x);
+  for_lanes(full, i, end, [&]<class Part>(Part d, int64_t j) HWY_ATTR {
+    auto part_dy = hn::Zero(d), part_dy_x = hn::Zero(d);
+    E::template at<kStore>(d, run, j, coefficients(d), part_dy, part_dy_x);
     if constexpr (E::kSums) {
-      dy += hn::GetLane(hn::SumOfLanes(d, last_dy));
-      dy_x += hn::GetLane(hn::SumOfLanes(d, last_dy_x));
+      dy += hn::GetLane(hn::SumOfLanes(d, part_dy));
+      dy_x += hn::GetLane(hn::SumOfLanes(d, part_dy_x));
     }
   });
-  if constexpr (E::kSums) {
-    sum_dy += static_cast<double>(dy + hn::GetLane(hn::SumOfLanes(full, hn::Add(dy0, dy1))));
-    sum_dy_x += static_cast<double>(dy_x + hn::GetLane(hn::SumOfLanes(full, hn::Add(dy_x0, dy_x1))));
+  sums.dy = hn::Add(sums.dy, hn::InsertLane(hn::Zero(full), 0, dy));
+  sums.dy_x = hn::Add(sums.dy_x, hn::InsertLane(hn::Zero(full), 0, dy_x));
+}
+
+/// A piece of a map; streaming takes its whole lines only.
+template <Store kStore, class E, class D, class T>
+HWY_INLINE void backward_piece(D full, const ChannelValues<Compute<T>>& values, const InnerRun<T>& run, int64_t begin,
+                               int64_t end, int64_t c, bool overlap, LaneSums<hn::Vec<D>>& sums) {
+  if constexpr (kStore == Store::kStreamed) {
+    const Lines lines = whole_lines(run.dx + begin, end - begin);
+    backward_map<Store::kCached, E>(full, values, run, begin, begin + lines.begin, c, overlap, sums);
+    backward_map<kStore, E>(full, values, run, begin + lines.begin, begin + lines.end, c, overlap, sums);
+    backward_map<Store::kCached, E>(full, values, run, begin + lines.end, end, c, overlap, sums);
+  } else {
+    backward_map<kStore, E>(full, values, run, begin, end, c, overlap, sums);
   }
 }
 
-/// Maps of a contiguous tensor.
+/// Maps of a contiguous tensor. Each channel's sums stay spread over the lanes for as many rows as float allows.
 template <Store kStore, class E, class T>
 void backward_maps(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
-  constexpr int64_t kPiece = 16 * kPointsToDouble;  // of a map, spread over the lanes of two vectors
-  const int64_t points = in.points();
-  const int64_t mask_bytes = mask_run_bytes(in);
-  if constexpr (E::kSums) {
-    std::fill(part.sum_dy + part.first_channel, part.sum_dy + part.end_channel, 0.0);
-    std::fill(part.sum_dy_x + part.first_channel, part.sum_dy_x + part.end_channel, 0.0);
-  }
-  for (int64_t n = part.begin; n < part.end; ++n) {
-    for (int64_t c = part.first_channel; c < part.end_channel; ++c) {
-      const int64_t i = n * in.row_stride + c * points;
-      const int64_t o = n * out.row_stride + c * points;
-      const InnerRun<T> run{args.dy + o, args.x + i, args.dx + i, args.dresidual + o,
-                            args.mask + (n * in.channels + c) * mask_bytes};
-      double dy = 0, dy_x = 0;
-      for (int64_t begin = 0; begin < points; begin += kPiece) {
-        const int64_t end = HWY_MIN(begin + kPiece, points);
-        if constexpr (kStore == Store::kStreamed) {
-          const Lines lines = whole_lines(run.dx + begin, end - begin);
-          backward_map<Store::kCached, E>(run, begin, begin + lines.begin, args, c, dy, dy_x);
-          backward_map<kStore, E>(run, begin + lines.begin, begin + lines.end, args, c, dy, dy_x);
-          backward_map<Store::kCached, E>(run, begin + lines.end, end, args, c, dy, dy_x);
-        } else {
-          backward_map<kStore, E>(run, begin, end, args, c, dy, dy_x);
+  using C = Compute<T>;
+  const hn::ScalableTag<C> full;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  constexpr int64_t kMapsAtOnce = 128;
+  constexpr int64_t kPiece = kPointsToDouble * kLanes;
+  const ChannelValues<C> values(args);
+  const bool overlap = args.dx != args.dy && args.dx != args.x;
+  const int64_t points = in.points(), mask_bytes = mask_run_bytes(in);
+  const int64_t rows_at_once = HWY_MAX(1, kPiece / points);
+  HWY_ALIGN C near_dy[kMapsAtOnce * kLanes];
+  HWY_ALIGN C near_dy_x[kMapsAtOnce * kLanes];
+  for (int64_t first = part.first_channel; first < part.end_channel; first += kMapsAtOnce) {
+    const int64_t last = HWY_MIN(first + kMapsAtOnce, part.end_channel);
+    if constexpr (E::kSums) {
+      std::fill(part.sum_dy + first, part.sum_dy + last, 0.0);
+      std::fill(part.sum_dy_x + first, part.sum_dy_x + last, 0.0);
+    }
+    for (int64_t row = part.begin; row < part.end; row += rows_at_once) {
+      const int64_t end_row = HWY_MIN(row + rows_at_once, part.end);
+      for (int64_t n = row; n < end_row; ++n) {
+        const int64_t i = n * in.row_stride, o = n * out.row_stride;
+        for (int64_t c = first; c < last; ++c) {
+          const InnerRun<T> run{args.dy + o + c * points, args.x + i + c * points, args.dx + i + c * points,
+                                args.dresidual + o + c * points, args.mask + (n * in.channels + c) * mask_bytes};
+          C* dy = near_dy + (c - first) * kLanes;
+          C* dy_x = near_dy_x + (c - first) * kLanes;
+          LaneSums<hn::Vec<decltype(full)>> sums{hn::Zero(full), hn::Zero(full)};
+          if (n > row) sums = {hn::Load(full, dy), hn::Load(full, dy_x)};
+          for (int64_t begin = 0; begin < points; begin += kPiece) {
+            if (begin > 0) {
+              if constexpr (E::kSums) {
+                part.sum_dy[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(full, sums.dy)));
+                part.sum_dy_x[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(full, sums.dy_x)));
+              }
+              sums = {hn::Zero(full), hn::Zero(full)};
+            }
+            backward_piece<kStore, E>(full, values, run, begin, HWY_MIN(begin + kPiece, points), c, overlap, sums);
+          }
+          hn::Store(sums.dy, full, dy);
+          hn::Store(sums.dy_x, full, dy_x);
         }
       }
       if constexpr (E::kSums) {
-        part.sum_dy[c] += dy;
-        part.sum_dy_x[c] += dy_x;
+        for (int64_t c = first; c < last; ++c) {
+          const auto dy = hn::Load(full, near_dy + (c - first) * kLanes);
+          const auto dy_x = hn::Load(full, near_dy_x + (c - first) * kLanes);
+          part.sum_dy[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(full, dy)));
+          part.sum_dy_x[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(full, dy_x)));
+        }
       }
     }
   }
@@ -260,6 +313,9 @@ void choose_pass(const Layout& in, const Layout& out, const Backward<T>& args, c
 template <class T>
 void backward_part(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
   if (args.mask) return choose_pass<T, Gate::kFromMask>(in, out, args, part);
+  if (args.relu && !args.relu_shift) {
+    return choose_loop<Expression<T, Gate::kFromY, Pass::kSumsAndDx>>(in, out, args, part);
+  }
   if (args.relu) return choose_pass<T, Gate::kFromX>(in, out, args, part);
   choose_pass<T, Gate::kNone>(in, out, args, part);
 }

@@ -16,14 +16,23 @@ HWY_BEFORE_NAMESPACE();
 namespace samplenorm::HWY_NAMESPACE {
 
 /// How ReLU's mask is found.
-enum class Gate { kNone, kFromX, kFromMask };
+enum class Gate { kNone, kFromX, kFromY, kFromMask };
 /// What a pass over the tensors gives: both at once for a sample; one after the other where dx needs the sums.
 enum class Pass { kSumsAndDx, kSums, kCorrectedDx };
 
-/// What belongs to a channel (or to as many channels as D has lanes).
+/// Where the values of channels are. A copy of its own: stores to tensors must not make the compiler read it again.
+template <class C>
+struct ChannelValues {
+  template <class T>
+  explicit ChannelValues(const Backward<T>& args)
+      : centre(args.centre), scale(args.scale), relu_shift(args.relu_shift), offset(args.offset), slope(args.slope) {}
+  const C *centre, *scale, *relu_shift, *offset, *slope;
+};
+
+/// What belongs to a channel (or to as many channels as D has lanes). ReLU stops scale * x up to the threshold.
 template <class D>
 struct Coefficients {
-  hn::Vec<D> centre, scale, relu_scale, relu_shift, offset, slope;
+  hn::Vec<D> centre, scale, threshold, offset, slope;
 };
 
 /// The inner run that elements are counted from.
@@ -44,17 +53,14 @@ struct Expression {
 
   /// `get` takes a pointer to per-channel values.
   template <class D, class Get>
-  static HWY_INLINE Coefficients<D> coefficients(D d, const Backward<T>& args, Get get) {
+  static HWY_INLINE Coefficients<D> coefficients(D d, const ChannelValues<Compute<T>>& values, Get get) {
     const auto zero = hn::Zero(d);
-    Coefficients<D> all{get(args.centre), zero, zero, zero, zero, zero};
-    if constexpr (kDx) all.scale = get(args.scale);
-    if constexpr (kGate == Gate::kFromX) {
-      all.relu_scale = get(args.relu_scale);
-      all.relu_shift = get(args.relu_shift);
-    }
+    Coefficients<D> all{get(values.centre), zero, zero, zero, zero};
+    if constexpr (kDx || kGate == Gate::kFromX) all.scale = get(values.scale);
+    if constexpr (kGate == Gate::kFromX) all.threshold = hn::Neg(get(values.relu_shift));
     if constexpr (kPass == Pass::kCorrectedDx) {
-      all.offset = get(args.offset);
-      all.slope = get(args.slope);
+      all.offset = get(values.offset);
+      all.slope = get(values.slope);
     }
     return all;
   }
@@ -67,7 +73,10 @@ struct Expression {
     if constexpr (kGate == Gate::kFromMask) {
       dy = hn::IfThenElseZero(load_mask(d, run.mask, i), dy);
     } else if constexpr (kGate == Gate::kFromX) {
-      dy = hn::IfThenZeroElse(stopped(d, hn::Add(hn::Mul(of.relu_scale, x), of.relu_shift)), dy);
+      // The same as scale * x + shift <= 0 to the last bit: a sum is never rounded to the other side of 0.
+      dy = hn::IfThenZeroElse(hn::Le(hn::Mul(of.scale, x), of.threshold), dy);
+    } else if constexpr (kGate == Gate::kFromY) {
+      dy = hn::IfThenZeroElse(stopped(d, x), dy);
     }
     const auto deviation = hn::Sub(x, of.centre);
     if constexpr (kSums) {

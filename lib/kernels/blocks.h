@@ -21,9 +21,13 @@ struct Blocks {
 };
 
 /// Blocks of points for channels last, of rows otherwise: enough for many threads, few enough to be added up quickly.
+/// The channels of a block of rows are divided among threads, too.
 inline Blocks sum_blocks(const Layout& in) {
   constexpr int64_t kMostPointBlocks = 128, kMostRowBlocks = 32, kFewestPoints = 256;
-  if (!is_channels_last(in)) return {in.rows, (in.rows + kMostRowBlocks - 1) / kMostRowBlocks};
+  if (!is_channels_last(in)) {
+    const int64_t count = std::clamp<int64_t>(256 / in.channels, 1, kMostRowBlocks);
+    return {in.rows, (in.rows + count - 1) / count};
+  }
   const int64_t points = in.rows * in.points();
   return {points, std::max(kFewestPoints, (points + kMostPointBlocks - 1) / kMostPointBlocks)};
 }

@@ -58,7 +58,7 @@ HWY_INLINE void correct_channels(const Layout& in, std::span<const int64_t> offs
 template <class T>
 void correct_maps(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args, int64_t first_channel,
                   int64_t end_channel) {
-  constexpr int kTogether = 16;  // neighbouring channels share pages of memory
+  constexpr int kTogether = 8;  // neighbouring channels share pages of memory
   int64_t c = first_channel;
   for (; c + kTogether <= end_channel; c += kTogether) correct_channels<kTogether>(in, offsets, args, c);
   for (; c < end_channel; ++c) correct_channels<1>(in, offsets, args, c);
@@ -99,14 +99,15 @@ SAMPLENORM_FOR_EACH_TYPE(EXPORT)
 
 template <class T>
 void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& args, Workspace workspace) {
-  const int64_t bytes = 3 * points_in(runs) * in.channels * static_cast<int64_t>(sizeof(T));
+  const int64_t values = points_in(runs) * in.channels;
   if (is_channels_last(in)) {
-    share(static_cast<int64_t>(runs.size()), bytes, [&](int64_t begin, int64_t end) {
-      run_points(in, runs.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), args);
-    });
+    share(static_cast<int64_t>(runs.size()), 3 * values * static_cast<int64_t>(sizeof(T)),
+          [&](int64_t begin, int64_t end) {
+            run_points(in, runs.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), args);
+          });
   } else {
     const auto offsets = offsets_of(in, runs, workspace.offsets);
-    share(in.channels, bytes, [&](int64_t begin, int64_t end) { run_maps(in, offsets, args, begin, end); });
+    share(in.channels, values * kLine, [&](int64_t begin, int64_t end) { run_maps(in, offsets, args, begin, end); });
   }
 }
 

@@ -90,19 +90,20 @@ TYPED_TEST(KernelsTest, ApplyEqualsThePlainOne) {
 
 TYPED_TEST(KernelsTest, BackwardEqualsThePlainOne) {
   using T = TypeParam;
-  enum Relu { kNone, kFromX, kFromMask };
+  enum Relu { kNone, kFromX, kFromY, kFromMask };
   this->for_each_size([&](const Sizes& sizes, const Layout& layout, int64_t offset) {
-    const auto centre = this->channels(sizes), scale = this->channels(sizes), relu_scale = this->channels(sizes),
-               relu_shift = this->channels(sizes), line_offset = this->channels(sizes), slope = this->channels(sizes);
+    const auto centre = this->channels(sizes), scale = this->channels(sizes), relu_shift = this->channels(sizes),
+               line_offset = this->channels(sizes), slope = this->channels(sizes);
     Placed<T> x(this->values(sizes), offset), dy(this->values(sizes), offset);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(layout)));
     for (uint8_t& byte : mask) byte = static_cast<uint8_t>(this->random());
     WorkspaceMemory workspace(layout);
     const std::vector<T> blank(x.values().size());
-    for (const Relu relu : {kNone, kFromX, kFromMask})
+    for (const Relu relu : {kNone, kFromX, kFromY, kFromMask})
       for (const char* pass : {"sums and dx", "sums", "corrected dx"}) {
         SCOPED_TRACE(pass);
         const bool corrected = pass[0] == 'c', only_sums = std::string(pass) == "sums";
+        if (relu == kFromY && (corrected || only_sums)) continue;
         Placed<T> expected_dx(blank, 0), expected_dresidual(blank, 0);
         std::vector<double> expected_sum(static_cast<size_t>(corrected ? 0 : sizes.c)), expected_sum_x = expected_sum;
         Backward<T> args{.dy = dy.begin(),
@@ -110,8 +111,7 @@ TYPED_TEST(KernelsTest, BackwardEqualsThePlainOne) {
                          .centre = centre.data(),
                          .scale = scale.data(),
                          .relu = relu != kNone,
-                         .relu_scale = relu_scale.data(),
-                         .relu_shift = relu_shift.data(),
+                         .relu_shift = relu == kFromY ? nullptr : relu_shift.data(),
                          .mask = relu == kFromMask ? mask.data() : nullptr,
                          .offset = corrected ? line_offset.data() : nullptr,
                          .slope = corrected ? slope.data() : nullptr,
@@ -133,6 +133,12 @@ TYPED_TEST(KernelsTest, BackwardEqualsThePlainOne) {
           ASSERT_TRUE(dx.guards_are_whole() && dresidual.guards_are_whole());
           ASSERT_EQ(sum, expected_sum);
           ASSERT_EQ(sum_x, expected_sum_x);
+          if (only_sums) return;
+          Placed<T> in_place = dy;
+          Backward<T> same = args;
+          same.dy = same.dx = in_place.begin();
+          kernels::backward(layout, layout, same, workspace);
+          expect_equal(in_place.values(), expected_dx.values(), "dx in place");
         });
       }
   });
@@ -215,7 +221,6 @@ TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {
                            .centre = shift.data() + first,
                            .scale = scale.data() + first,
                            .relu = true,
-                           .relu_scale = scale.data() + first,
                            .relu_shift = shift.data() + first,
                            .dx = dx,
                            .sum_dy = std::span(sum).subspan(at, many),

@@ -140,7 +140,7 @@ void sum_maps(const Layout& in, const T* x, const SumsPart& part) {
 /// Maps with a copy, which is added up as a whole: its runs may be short.
 template <class T>
 void copy_and_sum_maps(const Layout& in, const T* x, const SumsPart& part, T* copy) {
-  constexpr int kTogether = 16;  // neighbouring channels share pages of memory
+  constexpr int kTogether = 8;  // neighbouring channels share pages of memory
   int64_t c = part.first_channel;
   for (; c + kTogether <= part.end_channel; c += kTogether)
     gather<kTogether>(x + c * in.channel_stride, in.channel_stride, part.offsets, copy + c * part.group_points);
@@ -204,7 +204,8 @@ void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& o
   const bool by_channel = !is_channels_last(in);
   // A copied channel is added up as a whole.
   const Blocks blocks = by_channel && sampled_x ? Blocks{points, points} : run_blocks(points);
-  const int64_t bytes = points * in.channels * static_cast<int64_t>(sizeof(T));
+  // In contiguous memory each point of each channel is a line of its own.
+  const int64_t bytes = points * in.channels * (by_channel ? kLine : static_cast<int64_t>(sizeof(T)));
   const T* first_point = x + runs.front().row * in.row_stride + runs.front().point * in.point_stride;
   const std::span<double> shift = workspace.sums.first(static_cast<size_t>(in.channels));
   for (int64_t c = 0; c < in.channels; ++c)

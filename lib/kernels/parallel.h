@@ -9,6 +9,8 @@
 
 namespace samplenorm::kernels {
 
+inline constexpr int64_t kLine = 64;  // bytes of a cache line
+
 /// Waking a thread takes about as long as moving this much.
 inline constexpr int64_t kBytesWorthAThread = 128 << 10;
 

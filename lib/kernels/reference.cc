@@ -96,7 +96,7 @@ void backward(const Layout& in, const Layout& out, const Backward<T>& args) {
     auto dy = static_cast<Compute<T>>(args.dy[o]);
     if (args.mask) {
       if (!(args.mask[byte] >> bit & 1)) dy = 0;
-    } else if (args.relu && !passes(args.relu_scale[c] * x + args.relu_shift[c])) {
+    } else if (args.relu && !passes(args.relu_shift ? args.scale[c] * x + args.relu_shift[c] : x)) {
       dy = 0;
     }
     const Compute<T> deviation = x - args.centre[c];

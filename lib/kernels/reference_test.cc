@@ -99,15 +99,15 @@ TYPED_TEST(ReferenceTest, ApplySetsTheMaskBitsOfPositiveResultsAlone) {
 }
 
 TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndGivesBothSums) {
-  enum Relu { kNone, kFromX, kFromMask };
+  enum Relu { kNone, kFromX, kFromY, kFromMask };
   for_each_case([&](const Sizes& sizes, Format format) {
     const auto x = this->tensor(sizes, format), dy = this->tensor(sizes, format);
     const auto centre = this->channels(sizes), scale = this->channels(sizes);
-    const auto relu_scale = this->channels(sizes), relu_shift = this->channels(sizes);
+    const auto relu_shift = this->channels(sizes);
     const auto offset = this->channels(sizes), slope = this->channels(sizes);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())));
     for (uint8_t& byte : mask) byte = static_cast<uint8_t>(this->random());
-    for (const Relu relu : {kNone, kFromX, kFromMask})
+    for (const Relu relu : {kNone, kFromX, kFromY, kFromMask})
       for (const bool corrected : {false, true}) {
         auto dx = this->tensor(sizes, format), dresidual = this->tensor(sizes, format);
         const std::vector<double> zeros(static_cast<size_t>(sizes.c));
@@ -118,9 +118,8 @@ TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndGivesBothSums) {
                              .x = x.data.data(),
                              .centre = centre.data(),
                              .scale = scale.data(),
-                             .relu = relu == kFromX,
-                             .relu_scale = relu_scale.data(),
-                             .relu_shift = relu_shift.data(),
+                             .relu = relu == kFromX || relu == kFromY,
+                             .relu_shift = relu == kFromY ? nullptr : relu_shift.data(),
                              .mask = relu == kFromMask ? mask.data() : nullptr,
                              .offset = corrected ? offset.data() : nullptr,
                              .slope = corrected ? slope.data() : nullptr,
@@ -131,7 +130,8 @@ TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndGivesBothSums) {
         for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
           const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
           bool passes = true;
-          if (relu == kFromX) passes = x.value(i) * relu_scale[at] + relu_shift[at] > 0;
+          if (relu == kFromX) passes = x.value(i) * scale[at] + relu_shift[at] > 0;
+          if (relu == kFromY) passes = x.value(i) > 0;
           if (relu == kFromMask) passes = bit_of(mask, x.layout(), i);
           const double gradient = passes ? dy.value(i) : 0;
           const double deviation = x.value(i) - centre[at];

@@ -37,7 +37,6 @@ class ReluTest : public ::testing::Test {
                  .centre = means.data(),
                  .scale = scales.data(),
                  .relu = true,
-                 .relu_scale = scales.data(),
                  .relu_shift = shifts.data(),
                  .mask = from_mask ? result.mask.data() : nullptr,
                  .dx = result.dx.begin(),

@@ -159,11 +159,12 @@ constexpr bool can_stream(D d) {
 }
 
 /// Points of a channels-last tensor to work on together: they share the loads of what belongs to a channel. Long runs
-/// do better one by one, in the order of memory. Streaming has to finish each line before it begins another, which two
-/// vectors do if they are long enough.
+/// do better one by one: in the order of memory if they are streamed, and 4 KB apart they would fall into the same few
+/// places of the cache. Streaming has to finish each line before it begins another, which two vectors do if they are
+/// long enough.
 template <class T, Store kStore, class D>
 HWY_INLINE bool four_points_at_once(D d, int64_t channels) {
-  constexpr int64_t kLongRun = 512;
+  constexpr int64_t kLongRun = kStore == Store::kStreamed ? 512 : 2048;
   const bool finishes_lines = kStore == Store::kCached || 2 * hn::MaxLanes(d) * sizeof(T) >= kLineBytes;
   return finishes_lines && channels * static_cast<int64_t>(sizeof(T)) <= kLongRun;
 }

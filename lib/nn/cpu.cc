@@ -189,8 +189,8 @@ class ChunkBackward {
     workspace_ = {doubles.take(workspace_size), offsets.all()};
     sum_dy_ = doubles.take(channels);
     sum_dy_xhat_ = doubles.take(channels);
-    Scratch<C, ForCoefficients> coefficients(7 * channels);
-    for (std::span<C>* values : {&scale_, &shift_, &relu_scale_, &relu_shift_, &centre_, &offset_, &slope_})
+    Scratch<C, ForCoefficients> coefficients(5 * channels);
+    for (std::span<C>* values : {&scale_, &shift_, &centre_, &offset_, &slope_})
       *values = coefficients.take(channels);
     mean_ = constant<C>(arguments_.mean, k * channels);
     rstd_ = constant<C>(arguments_.rstd, k * channels);
@@ -219,14 +219,10 @@ class ChunkBackward {
     find_affine(parameters_, mean_, rstd_, scale_, shift_);
     if (!arguments_.lean) {
       std::copy_n(mean_, centre_.size(), centre_.begin());
-      relu_scale_ = scale_;
-      relu_shift_ = shift_;
       return;
     }
-    // x is y: ReLU let pass where y > 0, and xhat = (y - beta) / gamma.
+    // x is y: xhat = (y - beta) / gamma.
     for (size_t c = 0; c < centre_.size(); ++c) centre_[c] = parameters_.bias(static_cast<int64_t>(c));
-    std::ranges::fill(relu_scale_, C{1});
-    std::ranges::fill(relu_shift_, C{0});
   }
 
   void pass(const Chunk& chunk, Pass kind) {
@@ -243,8 +239,7 @@ class ChunkBackward {
                        .centre = centre_.data() + c,
                        .scale = scale_.data() + c,
                        .relu = relu_,
-                       .relu_scale = relu_scale_.data() + c,
-                       .relu_shift = relu_shift_.data() + c,
+                       .relu_shift = arguments_.lean ? nullptr : shift_.data() + c,
                        .sum_dy = {},
                        .sum_dy_x = {}};
       if (has_mask) args.mask = constant<uint8_t>(*arguments_.mask, chunk.first_row * mask_row_bytes(whole));
@@ -311,7 +306,7 @@ class ChunkBackward {
   const Parameters<C> parameters_;
   const C* mean_ = nullptr;
   const C* rstd_ = nullptr;
-  std::span<C> scale_, shift_, centre_, relu_scale_, relu_shift_, offset_, slope_;
+  std::span<C> scale_, shift_, centre_, offset_, slope_;
   kernels::Workspace workspace_;
   std::span<double> sum_dy_, sum_dy_xhat_;
 };
