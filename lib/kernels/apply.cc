@@ -53,7 +53,7 @@ HWY_INLINE void apply_rows(const Apply<T>& args, int64_t channels, const InnerRu
       E::template at<kStore>(full, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, c + kLanes, scale1, shift1);
     }
   }
-  for_lanes(full, c, channels, [&]<class D>(D d, int64_t i) HWY_ATTR {
+  for_lanes<kStore>(full, c, channels, [&]<class D>(D d, int64_t i) HWY_ATTR {
     const auto scale = hn::LoadU(d, args.scale + i), shift = hn::LoadU(d, args.shift + i);
     for (int r = 0; r < kPoints; ++r)
       E::template at<kStore>(d, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, i, scale, shift);
@@ -99,7 +99,7 @@ HWY_INLINE void apply_map(const T* x, const T* residual, T* y, uint8_t* mask, in
     if (i < end) E::template at<kStore>(full, x, residual, y, mask, end - kLanes, scales, shifts);
     return;
   }
-  for_lanes(full, i, end, [&]<class D>(D d, int64_t j) HWY_ATTR {
+  for_lanes<kStore>(full, i, end, [&]<class D>(D d, int64_t j) HWY_ATTR {
     E::template at<kStore>(d, x, residual, y, mask, j, hn::Set(d, scale), hn::Set(d, shift));
   });
 }

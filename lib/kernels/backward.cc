@@ -70,8 +70,11 @@ HWY_INLINE void backward_columns(D d, const ChannelValues<Compute<T>>& values, c
   auto dy0 = hn::LoadU(d, near_dy), dy1 = hn::LoadU(d, near_dy + kSecond);
   auto dy_x0 = hn::LoadU(d, near_dy_x), dy_x1 = hn::LoadU(d, near_dy_x + kSecond);
   for (int r = 0; r < kPoints; ++r) {
-    E::template at<kStore>(d, runs[r], c, left, dy0, dy_x0);
-    if constexpr (kVectors == 2) E::template at<kStore>(d, runs[r], c + kLanes, right, dy1, dy_x1);
+    if constexpr (kVectors == 2) {
+      E::template two<kStore>(d, runs[r], c, left, right, dy0, dy_x0, dy1, dy_x1);
+    } else {
+      E::template one<kStore>(d, runs[r], c, left, dy0, dy_x0);
+    }
   }
   if constexpr (E::kSums) {
     hn::StoreU(dy0, d, near_dy);
@@ -94,7 +97,7 @@ HWY_INLINE void backward_rows(const ChannelValues<Compute<T>>& values, const Poi
   int64_t c = first;
   for (; c + 2 * kLanes <= last; c += 2 * kLanes)
     backward_columns<kStore, E, 2, kPoints>(full, values, runs, c, near.dy + (c - first), near.dy_x + (c - first));
-  for_lanes(full, c, last, [&](auto d, int64_t i) HWY_ATTR {
+  for_lanes<kStore>(full, c, last, [&](auto d, int64_t i) HWY_ATTR {
     backward_columns<kStore, E, 1, kPoints>(d, values, runs, i, near.dy + (i - first), near.dy_x + (i - first));
   });
 }
@@ -111,8 +114,7 @@ HWY_INLINE void backward_two_vectors(const ChannelValues<Compute<T>>& values, co
   auto dy0 = hn::Zero(full), dy1 = dy0, dy_x0 = dy0, dy_x1 = dy0;
   for (int64_t p = begin; p < end; ++p) {
     const InnerRun<T> run = points.at(p);
-    E::template at<kStore>(full, run, 0, left, dy0, dy_x0);
-    E::template at<kStore>(full, run, kLanes, right, dy1, dy_x1);
+    E::template two<kStore>(full, run, 0, left, right, dy0, dy_x0, dy1, dy_x1);
   }
   if constexpr (E::kSums) {
     hn::StoreU(dy0, full, near.dy);
@@ -182,28 +184,27 @@ HWY_INLINE void backward_map(D full, const ChannelValues<Compute<T>>& values, co
   auto dy1 = hn::Zero(full), dy_x1 = hn::Zero(full);
   int64_t i = begin;
   for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-    E::template at<kStore>(full, run, i, of, sums.dy, sums.dy_x);
-    E::template at<kStore>(full, run, i + kLanes, of, dy1, dy_x1);
+    E::template two<kStore>(full, run, i, of, of, sums.dy, sums.dy_x, dy1, dy_x1);
   }
   if (i + kLanes <= end) {
-    E::template at<kStore>(full, run, i, of, sums.dy, sums.dy_x);
+    E::template one<kStore>(full, run, i, of, sums.dy, sums.dy_x);
     i += kLanes;
   }
   sums.dy = hn::Add(sums.dy, dy1);
   sums.dy_x = hn::Add(sums.dy_x, dy_x1);
-  if (i == end) return;
-  if (overlap && kStore == Store::kCached && end - begin >= kLanes) {
+  if (kStore == Store::kStreamed || i == end) return;
+  if (overlap && end - begin >= kLanes) {
     auto dy = hn::Zero(full), dy_x = hn::Zero(full);
-    E::template at<kStore>(full, run, end - kLanes, of, dy, dy_x);
+    E::template one<kStore>(full, run, end - kLanes, of, dy, dy_x);
     const auto finished = hn::FirstN(full, static_cast<size_t>(kLanes - (end - i)));
     sums.dy = hn::Add(sums.dy, hn::IfThenZeroElse(finished, dy));
     sums.dy_x = hn::Add(sums.dy_x, hn::IfThenZeroElse(finished, dy_x));
     return;
   }
   C dy{0}, dy_x{0};
-  for_lanes(full, i, end, [&]<class Part>(Part d, int64_t j) HWY_ATTR {
+  for_lanes<kStore>(full, i, end, [&]<class Part>(Part d, int64_t j) HWY_ATTR {
     auto part_dy = hn::Zero(d), part_dy_x = hn::Zero(d);
-    E::template at<kStore>(d, run, j, coefficients(d), part_dy, part_dy_x);
+    E::template one<kStore>(d, run, j, coefficients(d), part_dy, part_dy_x);
     if constexpr (E::kSums) {
       dy += hn::GetLane(hn::SumOfLanes(d, part_dy));
       dy_x += hn::GetLane(hn::SumOfLanes(d, part_dy_x));
@@ -213,15 +214,25 @@ HWY_INLINE void backward_map(D full, const ChannelValues<Compute<T>>& values, co
   sums.dy_x = hn::Add(sums.dy_x, hn::InsertLane(hn::Zero(full), 0, dy_x));
 }
 
+/// What of a piece of a map is not whole lines. Not inline: it stands twice below, and compilers are slow enough.
+template <class E, class D, class T>
+HWY_NOINLINE LaneSums<hn::Vec<D>> backward_rest(D full, const ChannelValues<Compute<T>>& values, const InnerRun<T>& run,
+                                                int64_t begin, int64_t end, int64_t c, bool overlap) {
+  LaneSums<hn::Vec<D>> sums{hn::Zero(full), hn::Zero(full)};
+  backward_map<Store::kCached, E>(full, values, run, begin, end, c, overlap, sums);
+  return sums;
+}
+
 /// A piece of a map; streaming takes its whole lines only.
 template <Store kStore, class E, class D, class T>
 HWY_INLINE void backward_piece(D full, const ChannelValues<Compute<T>>& values, const InnerRun<T>& run, int64_t begin,
                                int64_t end, int64_t c, bool overlap, LaneSums<hn::Vec<D>>& sums) {
   if constexpr (kStore == Store::kStreamed) {
     const Lines lines = whole_lines(run.dx + begin, end - begin);
-    backward_map<Store::kCached, E>(full, values, run, begin, begin + lines.begin, c, overlap, sums);
+    const auto head = backward_rest<E>(full, values, run, begin, begin + lines.begin, c, overlap);
     backward_map<kStore, E>(full, values, run, begin + lines.begin, begin + lines.end, c, overlap, sums);
-    backward_map<Store::kCached, E>(full, values, run, begin + lines.end, end, c, overlap, sums);
+    const auto tail = backward_rest<E>(full, values, run, begin + lines.end, end, c, overlap);
+    sums = {hn::Add(sums.dy, hn::Add(head.dy, tail.dy)), hn::Add(sums.dy_x, hn::Add(head.dy_x, tail.dy_x))};
   } else {
     backward_map<kStore, E>(full, values, run, begin, end, c, overlap, sums);
   }

@@ -65,9 +65,10 @@ struct Expression {
     return all;
   }
 
+  /// One vector. Returns dy', the residual's gradient, for keep_residual().
   template <Store kStore, class D>
-  static HWY_INLINE void at(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
-                            hn::Vec<D>& sum_dy_x) {
+  static HWY_INLINE hn::Vec<D> at(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
+                                  hn::Vec<D>& sum_dy_x) {
     const auto x = load(d, run.x + i);
     auto dy = load(d, run.dy + i);
     if constexpr (kGate == Gate::kFromMask) {
@@ -88,7 +89,31 @@ struct Expression {
       if constexpr (kPass == Pass::kCorrectedDx) dx = hn::Sub(dx, hn::MulAdd(of.slope, deviation, of.offset));
       store<kStore>(d, dx, run.dx + i);
     }
+    return dy;
+  }
+
+  template <Store kStore, class D>
+  static HWY_INLINE void keep_residual(D d, const InnerRun<T>& run, int64_t i, hn::Vec<D> dy) {
     if constexpr (kResidual) store<kStore>(d, dy, run.dresidual + i);
+  }
+
+  /// A vector and all that it gives.
+  template <Store kStore, class D>
+  static HWY_INLINE void one(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
+                             hn::Vec<D>& sum_dy_x) {
+    keep_residual<kStore>(d, run, i, at<kStore>(d, run, i, of, sum_dy, sum_dy_x));
+  }
+
+  /// Two vectors side by side: dx is written before the residual's gradient, so that each line is finished at once.
+  template <Store kStore, class D>
+  static HWY_INLINE void two(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& left,
+                             const Coefficients<D>& right, hn::Vec<D>& dy0, hn::Vec<D>& dy_x0, hn::Vec<D>& dy1,
+                             hn::Vec<D>& dy_x1) {
+    constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+    const auto first = at<kStore>(d, run, i, left, dy0, dy_x0);
+    const auto second = at<kStore>(d, run, i + kLanes, right, dy1, dy_x1);
+    keep_residual<kStore>(d, run, i, first);
+    keep_residual<kStore>(d, run, i + kLanes, second);
   }
 };
 

@@ -141,14 +141,16 @@ HWY_INLINE void store_mask(D d, hn::Mask<D> mask, uint8_t* run, int64_t i) {
   }
 }
 
-/// Calls step(d, i) for the elements [i, end) from `begin` on with the widest vectors first, then ever smaller ones, so
-/// that each element is visited once and nothing beyond is touched.
-template <class D, class Step>
+/// Calls step(d, i) for the elements [i, end) from `begin` on with the widest vectors first, then with smaller ones, so
+/// that each element is visited once and nothing beyond is touched. What is streamed is whole lines, which have no
+/// rest.
+template <Store kStore = Store::kCached, class D, class Step>
 HWY_INLINE void for_lanes(D d, int64_t begin, int64_t end, Step step) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   for (; begin + kLanes <= end; begin += kLanes) step(d, begin);
-  if constexpr (kLanes > 1) {
-    if (begin < end) for_lanes(hn::Half<D>(), begin, end, step);
+  if constexpr (kLanes > 1 && kStore == Store::kCached) {
+    // Of the sizes between, four lanes only: each costs the compiler time.
+    if (begin < end) for_lanes(hn::CappedTag < hn::TFromD<D>, kLanes <= 4 ? 1 : 4 > (), begin, end, step);
   }
 }
 
