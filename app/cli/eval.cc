@@ -33,7 +33,8 @@ Found find_checkpoint(const std::filesystem::path& what) {
   if (!std::filesystem::is_directory(what))
     throw Error(fmt::format("there is no run and no checkpoint {}", what.string()));
   const train::CheckpointFolder folder(train::checkpoint_folder(what));
-  auto checkpoint = folder.newest([](const std::string& sentence) { fmt::print(stderr, "samplenorm: {}\n", sentence); });
+  auto checkpoint =
+      folder.newest([](const std::string& sentence) { fmt::print(stderr, "samplenorm: {}\n", sentence); });
   if (!checkpoint) throw Error(fmt::format("there is no whole checkpoint in {}", what.string()));
   return {std::move(*checkpoint), what.string()};
 }
@@ -82,7 +83,8 @@ void run_eval(const EvalOptions& options, const std::string& command) {
 void add_eval(CLI::App& program, const std::string& command) {
   CLI::App* eval = program.add_subcommand("eval", "Accuracy of a trained network on the test images");
   auto options = std::make_shared<EvalOptions>();
-  eval->add_option("WHAT", options->what, "Folder of a run, whose newest checkpoint is taken, or a checkpoint")->required();
+  eval->add_option("WHAT", options->what, "Folder of a run, whose newest checkpoint is taken, or a checkpoint")
+      ->required();
   eval->add_option("--recalibrate", options->recalibrate,
                    "Evaluate also with running statistics recomputed over so many training batches")
       ->check(CLI::NonNegativeNumber);

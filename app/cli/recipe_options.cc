@@ -59,8 +59,7 @@ std::string describe_fields() {
 }
 
 std::filesystem::path default_run_folder(const train::Recipe& recipe) {
-  std::string name =
-      fmt::format("{}-{}-{}-{}", recipe.model, recipe.data, train::full_notation(recipe), recipe.seed);
+  std::string name = fmt::format("{}-{}-{}-{}", recipe.model, recipe.data, train::full_notation(recipe), recipe.seed);
   const auto is_safe = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("-+.=", c); };
   for (char& c : name)
     if (!is_safe(c)) c = '_';

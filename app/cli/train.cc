@@ -67,8 +67,9 @@ void run_train(const TrainOptions& options, const std::string& command) {
   const auto result = train::train(trainer, set, report);
   report.end();
   if (result.stopped)
-    throw Stopped(StopSignal::received(), fmt::format("stopped, with all steps in {}; to go on: samplenorm train --resume --out {}",
-                                                      result.checkpoint.string(), trainer.folder.string()));
+    throw Stopped(StopSignal::received(),
+                  fmt::format("stopped, with all steps in {}; to go on: samplenorm train --resume --out {}",
+                              result.checkpoint.string(), trainer.folder.string()));
   fmt::print("{}\n{}\n", summary(result), result.checkpoint.string());
   if (file) write_json(*file, trainer, result);
 }
@@ -76,7 +77,8 @@ void run_train(const TrainOptions& options, const std::string& command) {
 }  // namespace
 
 void add_train(CLI::App& program, const std::string& command) {
-  CLI::App* train = program.add_subcommand("train", "Train a network by a recipe; a run that was stopped can be resumed");
+  CLI::App* train =
+      program.add_subcommand("train", "Train a network by a recipe; a run that was stopped can be resumed");
   auto options = std::make_shared<TrainOptions>();
   add_recipe_options(*train, options->recipe);
   train->add_option("--out", options->out, "Folder of the run (default: runs/MODEL-DATA-NORM-SEED)");

@@ -55,17 +55,17 @@ void TrainReport::on_warning(const std::string& sentence) {
 std::string summary(const train::TrainingResult& result) {
   if (result.epochs.empty()) return "";
   const auto& last = result.epochs.back();
-  const auto& best =
-      *std::max_element(result.epochs.begin(), result.epochs.end(),
-                        [](const auto& a, const auto& b) { return a.test_top1 < b.test_top1; });
+  const auto& best = *std::max_element(result.epochs.begin(), result.epochs.end(),
+                                       [](const auto& a, const auto& b) { return a.test_top1 < b.test_top1; });
   double seconds = 0, waited = 0;
   for (const auto& epoch : result.epochs) {
     seconds += epoch.seconds;
     waited += epoch.waited_seconds;
   }
-  return fmt::format("{} epochs, {} steps: {}; best top-1 {:.2f} % in epoch {}; {:.0f} s in training, waited for data {:.1f} %",
-                     last.epoch + 1, last.step, accuracies(last), 100 * best.test_top1, best.epoch + 1, seconds,
-                     waited_percent(waited, seconds));
+  return fmt::format(
+      "{} epochs, {} steps: {}; best top-1 {:.2f} % in epoch {}; {:.0f} s in training, waited for data {:.1f} %",
+      last.epoch + 1, last.step, accuracies(last), 100 * best.test_top1, best.epoch + 1, seconds,
+      waited_percent(waited, seconds));
 }
 
 nlohmann::json to_json(const record::EpochRecord& record) {

@@ -36,8 +36,7 @@ std::optional<Evaluation> evaluate_trainee(Trainee& trainee, const Recipe& recip
                                            int64_t epoch, data::Loader& training, data::Loader& test,
                                            const std::function<bool()>& stop_asked) {
   trainee.eval();
-  const auto scores =
-      score([&](const torch::Tensor& images) { return trainee.forward(images); }, test, stop_asked);
+  const auto scores = score([&](const torch::Tensor& images) { return trainee.forward(images); }, test, stop_asked);
   if (!scores) return {};
   Evaluation evaluation{*scores, {}};
   if (recipe.recalibrate == 0) return evaluation;

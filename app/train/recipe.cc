@@ -39,8 +39,7 @@ std::string expectation(const Field& field) {
   if (std::holds_alternative<bool Recipe::*>(field.member)) return "true or false";
   if (std::holds_alternative<std::vector<int64_t> Recipe::*>(field.member)) return "ascending epochs, as in 50,80,110";
   if (std::holds_alternative<std::string Recipe::*>(field.member)) return "a text that is not empty";
-  std::string words =
-      std::holds_alternative<int64_t Recipe::*>(field.member) ? "a whole number" : "a number";
+  std::string words = std::holds_alternative<int64_t Recipe::*>(field.member) ? "a whole number" : "a number";
   if (field.least > -std::numeric_limits<double>::infinity()) words += fmt::format(" of at least {}", field.least);
   if (field.most < std::numeric_limits<double>::infinity()) words += fmt::format(" and at most {}", field.most);
   return words;
@@ -49,10 +48,9 @@ std::string expectation(const Field& field) {
 /// Reads a text into a member; false if it is no such value.
 class Reader {
  public:
-  Reader(Recipe& recipe, const Field& field, const std::string& text)
-      : recipe_(recipe), field_(field), text_(text) {}
+  Reader(Recipe& recipe, const Field& field, const std::string& text) : recipe_(recipe), field_(field), text_(text) {}
 
-  bool operator()(std::string Recipe::* member) const {
+  bool operator()(std::string Recipe::*member) const {
     const auto& choices = field_.choices;
     const bool known = choices.empty() || std::find(choices.begin(), choices.end(), text_) != choices.end();
     const bool may_be_empty = member == &Recipe::data_folder;
@@ -60,17 +58,17 @@ class Reader {
     recipe_.*member = text_;
     return true;
   }
-  bool operator()(bool Recipe::* member) const {
+  bool operator()(bool Recipe::*member) const {
     recipe_.*member = text_ == "true";
     return text_ == "true" || text_ == "false";
   }
-  bool operator()(std::vector<int64_t> Recipe::* member) const {
+  bool operator()(std::vector<int64_t> Recipe::*member) const {
     const auto list = to_list(text_);
     if (list) recipe_.*member = *list;
     return list.has_value();
   }
   template <class Number>
-  bool operator()(Number Recipe::* member) const {
+  bool operator()(Number Recipe::*member) const {
     const auto number = to_number<Number>(text_);
     if (!number || !(static_cast<double>(*number) >= field_.least && static_cast<double>(*number) <= field_.most))
       return false;
@@ -87,11 +85,11 @@ class Reader {
 struct Writer {
   const Recipe& recipe;
 
-  std::string operator()(std::vector<int64_t> Recipe::* member) const {
+  std::string operator()(std::vector<int64_t> Recipe::*member) const {
     return fmt::format("{}", fmt::join(recipe.*member, ","));
   }
   template <class T>
-  std::string operator()(T Recipe::* member) const {
+  std::string operator()(T Recipe::*member) const {
     return fmt::format("{}", recipe.*member);
   }
 };

@@ -66,15 +66,16 @@ Json parse_object(const std::string& text, const std::string& where) {
   } catch (const Json::parse_error& error) {
     throw Error(fmt::format("{} is not JSON: {}", where, error.what()));
   }
-  if (!json.is_object()) throw Error(fmt::format("{}: a recipe should be a JSON object, as in {{\"epochs\": 8}}", where));
+  if (!json.is_object())
+    throw Error(fmt::format("{}: a recipe should be a JSON object, as in {{\"epochs\": 8}}", where));
   return json;
 }
 
 Recipe named(const std::string& name, const std::string& where) {
   for (const NamedRecipe& recipe : kRecipes)
     if (name == recipe.name) return recipe.make();
-  throw Error(fmt::format("{}there is no recipe '{}'; the nearest is '{}', and a file's name ends in .json", where, name,
-                          nearest(name, recipe_names())));
+  throw Error(fmt::format("{}there is no recipe '{}'; the nearest is '{}', and a file's name ends in .json", where,
+                          name, nearest(name, recipe_names())));
 }
 
 }  // namespace

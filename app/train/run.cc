@@ -119,8 +119,9 @@ void Run::train_step(const data::Batch& batch, record::StepRecord& record) {
 void Run::report_nonfinite(const data::Batch& batch, double loss) {
   set_step(*trainee_, static_cast<uint64_t>(steps_done()));
   const auto layer = first_nonfinite(trainee_->network(), [&] { trainee_->forward(batch.images); });
-  throw Error(fmt::format("the loss is {} at step {} (epoch {}), and the first value that is not finite comes out of {}; {}",
-                          loss, steps_done(), epoch_ + 1, layer.value_or("the loss itself"), last_checkpoint()));
+  throw Error(
+      fmt::format("the loss is {} at step {} (epoch {}), and the first value that is not finite comes out of {}; {}",
+                  loss, steps_done(), epoch_ + 1, layer.value_or("the loss itself"), last_checkpoint()));
 }
 
 std::string Run::last_checkpoint() const {
@@ -130,8 +131,8 @@ std::string Run::last_checkpoint() const {
 
 bool Run::checkpoint_is_due() const {
   const bool by_steps = recipe_.checkpoint_every > 0 && steps_done() % recipe_.checkpoint_every == 0;
-  const bool by_time = recipe_.checkpoint_seconds > 0 &&
-                       seconds_since(last_save_) >= static_cast<double>(recipe_.checkpoint_seconds);
+  const bool by_time =
+      recipe_.checkpoint_seconds > 0 && seconds_since(last_save_) >= static_cast<double>(recipe_.checkpoint_seconds);
   return by_steps || by_time;
 }
 
@@ -154,8 +155,7 @@ void Run::save_checkpoint() {
 bool Run::evaluate_epoch() {
   const bool last = epoch_ + 1 == recipe_.epochs;
   if (evaluated_ || (!last && (epoch_ + 1) % recipe_.eval_every != 0)) return true;
-  const auto evaluation =
-      evaluate_trainee(*trainee_, recipe_, set_, epoch_, *training_, *test_, options_.stop_asked);
+  const auto evaluation = evaluate_trainee(*trainee_, recipe_, set_, epoch_, *training_, *test_, options_.stop_asked);
   if (!evaluation) return false;
 
   record::EpochRecord record;

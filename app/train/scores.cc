@@ -12,7 +12,7 @@ int64_t right_among(const torch::Tensor& logits, const torch::Tensor& labels, in
 }
 
 std::optional<Scores> score(const std::function<torch::Tensor(const torch::Tensor&)>& forward, data::Loader& test,
-                               const std::function<bool()>& stop_asked) {
+                            const std::function<bool()>& stop_asked) {
   const torch::NoGradGuard no_gradients;
   const auto sum = torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum);
   Scores scores;

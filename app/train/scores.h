@@ -21,6 +21,6 @@ int64_t right_among(const torch::Tensor& logits, const torch::Tensor& labels, in
 
 /// Scores over all batches of `test`. Nothing if stop_asked() said so meanwhile.
 std::optional<Scores> score(const std::function<torch::Tensor(const torch::Tensor&)>& forward, data::Loader& test,
-                               const std::function<bool()>& stop_asked);
+                            const std::function<bool()>& stop_asked);
 
 }  // namespace samplenorm::train

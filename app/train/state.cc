@@ -12,9 +12,7 @@ namespace {
 
 constexpr const char* kSums = "trainer.epoch_sums";
 
-torch::Tensor copy_of(const torch::Tensor& tensor) {
-  return tensor.detach().clone(torch::MemoryFormat::Contiguous);
-}
+torch::Tensor copy_of(const torch::Tensor& tensor) { return tensor.detach().clone(torch::MemoryFormat::Contiguous); }
 
 std::string velocity_name(const std::string& parameter) { return "optimizer." + parameter + ".momentum_buffer"; }
 

@@ -16,7 +16,8 @@ data::DataSet open_data(const Recipe& recipe) {
 }
 
 bool holds_run(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / "recipe.json") || !CheckpointFolder(checkpoint_folder(folder)).files().empty();
+  return std::filesystem::exists(folder / "recipe.json") ||
+         !CheckpointFolder(checkpoint_folder(folder)).files().empty();
 }
 
 TrainingResult train(const TrainerOptions& options, const data::DataSet& set, Listener& listener) {
