@@ -37,6 +37,8 @@ if(TARGET nn_test)
 endif()
 if(SAMPLENORM_APP)
   samplenorm_tests(app_data_test app/data samplenorm_app_data)
+  samplenorm_tests(app_record_test app/record samplenorm_app_record)
+  samplenorm_tests(app_train_test app/train samplenorm_app_train)
   samplenorm_tests(bench_test bench samplenorm_bench)
 endif()
 
