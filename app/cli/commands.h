@@ -11,6 +11,8 @@ namespace samplenorm::cli {
 void add_demo(CLI::App& program, const std::string& command);
 void add_train(CLI::App& program, const std::string& command);
 void add_eval(CLI::App& program, const std::string& command);
+/// `data` with its own subcommands.
+void add_data(CLI::App& program, const std::string& command);
 void add_methods(CLI::App& program);
 /// `bench` is the parent of the benchmarks.
 void add_bench_layer(CLI::App& bench, const std::string& command);
