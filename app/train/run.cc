@@ -52,7 +52,11 @@ void Run::open_folder() {
                             options_.folder.string()));
   const auto warn = [this](const std::string& sentence) { listener_.on_warning(sentence); };
   const auto checkpoint = options_.resume ? checkpoints_.newest(warn) : std::nullopt;
-  if (checkpoint) restore_from(*checkpoint);
+  if (checkpoint) {
+    restore_from(*checkpoint);
+  } else if (options_.resume && !checkpoints_.files().empty()) {
+    throw Error(fmt::format("no checkpoint in {} is whole: --out DIR begins another run", options_.folder.string()));
+  }
   records_.emplace(options_.folder, checkpoint ? std::optional(steps_done()) : std::nullopt);
   records_->write_recipe(described(recipe_, options_.description));
   if (!checkpoint || step_ < steps_per_epoch_) return;
