@@ -13,6 +13,7 @@
 #include "cli/json_file.h"
 #include "cli/machine.h"
 #include "cli/text_table.h"
+#include "data/framer.h"
 #include "data/source.h"
 #include "data/statistics.h"
 #include "data/verify.h"
@@ -49,7 +50,7 @@ void verify(const DataCommand& command) {
 
 HalfStatistics statistics_of(const data::ImageSet& half, const data::DataSet& set) {
   // Photographs are decoded at the size that evaluation uses, which is faster and changes little.
-  const int64_t least_side = set.framing == data::Framing::kResizedCrop ? set.side * 8 / 7 : 0;
+  const int64_t least_side = data::Framer(set, false).least_side();
   return {data::class_counts(half, set.classes), data::channel_statistics(half, set.channels, least_side)};
 }
 

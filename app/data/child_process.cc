@@ -26,9 +26,19 @@ std::string read_all(int descriptor) {
   }
 }
 
-std::string last_line(std::string text) {
-  text.erase(text.find_last_not_of(" \r\n") + 1);
-  return text.substr(text.find_last_of('\n') + 1);
+/// The beginning of a text, its lines joined.
+std::string one_line(const std::string& text) {
+  constexpr size_t kMost = 300;
+  std::string line;
+  for (const char c : text.substr(0, text.find_last_not_of(" \r\n") + 1)) {
+    if (line.size() >= kMost) return line + "...";
+    if (c == '\n') {
+      line += "; ";
+    } else if (c != '\r') {
+      line += c;
+    }
+  }
+  return line;
 }
 
 int wait_for(pid_t process) {
@@ -65,7 +75,7 @@ void run_program(const std::vector<std::string>& command, const std::filesystem:
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   const std::string end = WIFEXITED(status) ? fmt::format("exit status {}", WEXITSTATUS(status))
                                             : fmt::format("signal {}", WTERMSIG(status));
-  throw Error(fmt::format("`{}` failed ({}): {}", fmt::join(command, " "), end, last_line(said)));
+  throw Error(fmt::format("`{}` failed ({}): {}", fmt::join(command, " "), end, one_line(said)));
 }
 
 }  // namespace samplenorm::data

@@ -63,8 +63,9 @@ Source cifar10_source() {
           .what = "CIFAR-10: 50,000 + 10,000 colour images of 32 x 32, 10 classes",
           .open = open_cifar10,
           .fetch = fetch_cifar10,
-          .train = {5000, ""},
-          .test = {1000, ""}};
+          // Of the official files: `cat data_batch_?.bin | sha256sum` and `sha256sum test_batch.bin`.
+          .train = {5000, "a0181da372c0d63a5920fdbea2ec3f83ecbc552d378218e1cb473cf634941a3b"},
+          .test = {1000, "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"}};
 }
 
 Source cifar100_source() {

