@@ -17,12 +17,14 @@ std::shared_ptr<Network> in_double(std::shared_ptr<Network> network) {
   return network;
 }
 
-void expect_equal_training(Network& actual, Network& expected, const torch::Tensor& x, double tolerance) {
-  EXPECT_LT(difference(train_on(actual, x), train_on(expected, x)), tolerance);
+void expect_equal_gradients(const Network& actual, const Network& expected, double tolerance) {
   const auto expected_parameters = expected.named_parameters();
   for (const auto& parameter : actual.named_parameters())
     EXPECT_LT(difference(parameter.value().grad(), expected_parameters[parameter.key()].grad()), tolerance)
         << parameter.key();
+}
+
+void expect_equal_buffers(const Network& actual, const Network& expected, double tolerance) {
   const auto expected_buffers = expected.named_buffers();
   for (const auto& buffer : actual.named_buffers())
     EXPECT_LT(difference(buffer.value().to(torch::kFloat64), expected_buffers[buffer.key()].to(torch::kFloat64)),
@@ -32,16 +34,37 @@ void expect_equal_training(Network& actual, Network& expected, const torch::Tens
 
 TEST(ExactNorm, TrainsNetworksAsLibtorchsDoes) {
   for (const auto& [name, side] :
-       {std::pair("small", 16), {"resnet20", 16}, {"resnet18", 64}, {"resnet50", 64}, {"densenet121", 64}}) {
+       {std::pair("small", 16), {"resnet20", 16}, {"resnet18", 32}, {"resnet50", 32}, {"densenet121", 32}}) {
     SCOPED_TRACE(name);
     auto actual = in_double(seeded_model(name, "BN")), expected = in_double(seeded_model(name, "torch"));
-    expect_equal_training(*actual, *expected, images(4, side).to(torch::kFloat64), 1e-8);
+    const auto x = images(4, side).to(torch::kFloat64);
+    EXPECT_LT(difference(train_on(*actual, x), train_on(*expected, x)), 1e-8);
+    expect_equal_gradients(*actual, *expected, 1e-8);
+    expect_equal_buffers(*actual, *expected, 1e-8);
   }
 }
 
-TEST(ExactNorm, TrainsInFloat32AsLibtorchsDoesButForRounding) {
+TEST(ExactNorm, GivesLibtorchsOutputsAndStatisticsInFloat32) {
+  // Not the gradients: where rounding decides on which side of a ReLU a point falls, either norm's are a few percent
+  // off those of float64.
+  const auto x = images(8, 32);
   auto actual = seeded_model("resnet20", "BN"), expected = seeded_model("resnet20", "torch");
-  expect_equal_training(*actual, *expected, images(8, 32), 2e-3);
+  EXPECT_LT(difference(train_on(*actual, x), train_on(*expected, x)), 1e-5);
+  expect_equal_buffers(*actual, *expected, 1e-5);
+}
+
+TEST(ExactNorm, GivesLibtorchsGradientsInFloat32WithoutRelu) {
+  const auto without_relu = [](const std::string& norm) {
+    ModelOptions options;
+    options.make_norm = [norm](int64_t channels, bool) { return norm_by_name(norm, channels, /*relu=*/false); };
+    return seeded_model("resnet20", options);
+  };
+  const auto x = images(8, 32);
+  auto actual = without_relu("BN"), expected = without_relu("torch");
+  train_on(*actual, x);
+  train_on(*expected, x);
+  // A bias before another norm has a gradient of almost nothing, the rest of a cancellation: most others agree to 1e-5.
+  expect_equal_gradients(*actual, *expected, 5e-3);
 }
 
 TEST(ExactNorm, EvaluatesAsLibtorchsDoes) {
@@ -94,11 +117,9 @@ TEST(DenseNet, WithoutConcatenationEqualsTheOneWithIt) {
     auto plain = in_double(make_model("densenet121", options(true)));
     torch::manual_seed(1);
     auto actual = in_double(make_model("densenet121", options(false)));
-    const auto x = images(4, 64).to(torch::kFloat64);
+    const auto x = images(4, 32).to(torch::kFloat64);
     EXPECT_LT(difference(train_on(*actual, x), train_on(*plain, x)), 1e-8);
-    const auto expected = plain->named_parameters();
-    for (const auto& parameter : actual->named_parameters())
-      EXPECT_LT(difference(parameter.value().grad(), expected[parameter.key()].grad()), 1e-8) << parameter.key();
+    expect_equal_gradients(*actual, *plain, 1e-8);
   }
 }
 
