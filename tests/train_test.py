@@ -33,7 +33,7 @@ def train(*options):
 
 
 def checkpoints(folder):
-    return sorted((folder / "checkpoints").glob("*.safetensors"), key=lambda path: path.stat().st_mtime_ns)
+    return sorted(folder.glob("*.safetensors"), key=lambda path: path.stat().st_mtime_ns)
 
 
 def tensors(path):

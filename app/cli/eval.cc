@@ -32,7 +32,7 @@ Found find_checkpoint(const std::filesystem::path& what) {
   if (std::filesystem::is_regular_file(what)) return {train::read_checkpoint(what), what.string()};
   if (!std::filesystem::is_directory(what))
     throw Error(fmt::format("there is no run and no checkpoint {}", what.string()));
-  const train::CheckpointFolder folder(train::checkpoint_folder(what));
+  const train::CheckpointFolder folder(what);
   auto checkpoint =
       folder.newest([](const std::string& sentence) { fmt::print(stderr, "samplenorm: {}\n", sentence); });
   if (!checkpoint) throw Error(fmt::format("there is no whole checkpoint in {}", what.string()));

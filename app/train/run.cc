@@ -39,7 +39,7 @@ Run::Run(const TrainerOptions& options, const data::DataSet& set, Listener& list
       test_(std::make_unique<data::Loader>(set, loader_options(recipe_, false))),
       optimizer_(std::make_unique<Sgd>(trainee_->network(),
                                        SgdOptions{recipe_.momentum, recipe_.nesterov, recipe_.weight_decay})),
-      checkpoints_(checkpoint_folder(options.folder)),
+      checkpoints_(options.folder),
       steps_per_epoch_(training_->steps()) {
   if (steps_per_epoch_ == 0)
     throw Error(fmt::format("{} training images are fewer than a batch of {}", set.train->size(), recipe_.batch));

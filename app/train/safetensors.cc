@@ -42,6 +42,14 @@ std::vector<size_t> order_in_file(const NamedTensors& tensors) {
   return order;
 }
 
+std::string dumped(const nlohmann::ordered_json& header) {
+  try {
+    return header.dump();
+  } catch (const nlohmann::ordered_json::exception&) {
+    throw Error("expected names and metadata in UTF-8 to write as safetensors, found what is not");
+  }
+}
+
 std::string header_of(const TensorFile& content, const std::vector<size_t>& order) {
   std::vector<std::pair<int64_t, int64_t>> places(order.size());
   int64_t begin = 0;
@@ -58,7 +66,7 @@ std::string header_of(const TensorFile& content, const std::vector<size_t>& orde
                     {"shape", tensor.sizes().vec()},
                     {"data_offsets", {places[i].first, places[i].second}}};
   }
-  std::string text = header.dump();
+  std::string text = dumped(header);
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   return text;
 }

@@ -94,6 +94,8 @@ TEST_F(SafetensorsTest, RefusesWhatItCannotWrite) {
   expect_error(write({{"a", x}, {"b", x}, {"a", x}}), {"'a'", "twice"});
   expect_error(write({{"__metadata__", x}}), {"__metadata__"});
   expect_error(write({{"a", x.to(torch::kComplexFloat)}}), {"F32", "ComplexFloat"});
+  expect_error(write({{"a\xff", x}}), {"UTF-8"});
+  expect_error([&] { write_safetensors(file(), {{}, {{"key", "\xff"}}}); }, {"UTF-8"});
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 

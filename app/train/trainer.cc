@@ -4,8 +4,6 @@
 
 namespace samplenorm::train {
 
-std::filesystem::path checkpoint_folder(const std::filesystem::path& run) { return run / "checkpoints"; }
-
 data::DataSet open_data(const Recipe& recipe) {
   data::DataOptions options;
   options.name = recipe.data;
@@ -16,8 +14,7 @@ data::DataSet open_data(const Recipe& recipe) {
 }
 
 bool holds_run(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / "recipe.json") ||
-         !CheckpointFolder(checkpoint_folder(folder)).files().empty();
+  return std::filesystem::exists(folder / "recipe.json") || !CheckpointFolder(folder).files().empty();
 }
 
 TrainingResult train(const TrainerOptions& options, const data::DataSet& set, Listener& listener) {

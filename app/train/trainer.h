@@ -48,8 +48,6 @@ struct TrainingResult {
 /// The recipe's data set. Throws Error.
 data::DataSet open_data(const Recipe& recipe);
 
-/// Where a run keeps its checkpoints.
-std::filesystem::path checkpoint_folder(const std::filesystem::path& run);
 /// Whether there is a run in the folder.
 bool holds_run(const std::filesystem::path& folder);
 
