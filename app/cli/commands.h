@@ -10,6 +10,7 @@ namespace samplenorm::cli {
 /// `command`: the whole command line, for the records.
 void add_demo(CLI::App& program, const std::string& command);
 void add_methods(CLI::App& program);
+void add_profile(CLI::App& program, const std::string& command);
 /// `bench` is the parent of the benchmarks.
 void add_bench_layer(CLI::App& bench, const std::string& command);
 

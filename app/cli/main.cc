@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   bench->require_subcommand(1);
   bench->footer("Example:\n  samplenorm bench layer --quick");
   add_bench_layer(*bench, command);
+  add_profile(program, command);
   add_methods(program);
   try {
     program.parse(argc, argv);
