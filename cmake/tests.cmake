@@ -41,6 +41,7 @@ if(SAMPLENORM_APP)
   if(TARGET app_models_test)
     target_precompile_headers(app_models_test REUSE_FROM samplenorm)
   endif()
+  samplenorm_tests(app_cli_test app/cli samplenorm_app_cli)
   samplenorm_tests(bench_test bench samplenorm_bench)
 endif()
 
