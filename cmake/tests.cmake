@@ -47,6 +47,7 @@ if(SAMPLENORM_APP)
       target_precompile_headers(${test} REUSE_FROM samplenorm)
     endif()
   endforeach()
+  samplenorm_tests(app_cli_test app/cli samplenorm_app_cli)
   samplenorm_tests(bench_test bench samplenorm_bench)
 endif()
 

@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   bench->footer("Example:\n  samplenorm bench layer --quick");
   add_bench_layer(*bench, command);
   add_data(program, command);
+  add_profile(program, command);
   add_methods(program);
   try {
     program.parse(argc, argv);
