@@ -22,10 +22,12 @@ namespace {
 class KeepingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
-    if (bytes < kLarge) return c10::GetDefaultCPUAllocator()->allocate(bytes);
-    void* place = take(rounded(bytes));
+    void* place = bytes < kLarge ? c10::GetDefaultCPUAllocator()->raw_allocate(bytes) : take(rounded(bytes));
     return {place, place, &KeepingAllocator::give_back, c10::Device(c10::kCPU)};
   }
+
+  /// libtorch's convolutions take their scratch memory by address alone: without this they end the program.
+  c10::DeleterFnPtr raw_deleter() const override { return &KeepingAllocator::give_back; }
 
   void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
 
@@ -68,16 +70,23 @@ class KeepingAllocator final : public c10::Allocator {
 
   static void give_back(void* place) {
     KeepingAllocator& self = instance();
-    const std::lock_guard lock(self.mutex_);
-    const auto found = self.blocks_.find(place);
+    if (!self.keep_or_free(place)) c10::GetDefaultCPUAllocator()->raw_deallocate(place);
+  }
+
+  /// False: it is not one of the large ones.
+  bool keep_or_free(void* place) {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(place);
+    if (found == blocks_.end()) return false;
     const auto [begin, bytes] = found->second;
-    if (self.kept_bytes_ + bytes <= self.most_kept_bytes_) {
-      self.free_[bytes].push_back(place);
-      self.kept_bytes_ += bytes;
+    if (kept_bytes_ + bytes <= most_kept_bytes_) {
+      free_[bytes].push_back(place);
+      kept_bytes_ += bytes;
     } else {
-      self.blocks_.erase(found);
+      blocks_.erase(found);
       std::free(begin);
     }
+    return true;
   }
 
   struct Block {

@@ -9,7 +9,12 @@ namespace samplenorm::cli {
 
 /// `command`: the whole command line, for the records.
 void add_demo(CLI::App& program, const std::string& command);
+void add_train(CLI::App& program, const std::string& command);
+void add_eval(CLI::App& program, const std::string& command);
+/// `data` with its own subcommands.
+void add_data(CLI::App& program, const std::string& command);
 void add_methods(CLI::App& program);
+void add_profile(CLI::App& program, const std::string& command);
 /// `bench` is the parent of the benchmarks.
 void add_bench_layer(CLI::App& bench, const std::string& command);
 

@@ -11,11 +11,6 @@ using bench::Measurement;
 using bench::Seconds;
 using nlohmann::json;
 
-json spread(const std::vector<double>& seconds) {
-  const auto found = bench::quartiles(seconds);
-  return {{"q1", found.first}, {"median", found.median}, {"q3", found.third}};
-}
-
 json speed(const Measurement* rival, const Measurement& measurement) {
   if (rival == nullptr) return nullptr;
   return {{"forward", bench::speed_against(*rival, measurement, &Seconds::forward)},
@@ -24,6 +19,11 @@ json speed(const Measurement* rival, const Measurement& measurement) {
 }
 
 }  // namespace
+
+json spread(const std::vector<double>& seconds) {
+  const auto found = bench::quartiles(seconds);
+  return {{"q1", found.first}, {"median", found.median}, {"q3", found.third}};
+}
 
 json measurement_records(const bench::Measurements& all) {
   auto records = json::array();

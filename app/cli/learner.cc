@@ -22,7 +22,8 @@ void to_channels_last(torch::nn::Module& model) {
 Learner::Learner(const std::string& norm, int64_t classes, uint64_t seed, const torch::Tensor& typical_images)
     : norm_name_(norm) {
   torch::manual_seed(seed);
-  network_ = register_module("network", models::SmallConvNet(norm, classes));
+  network_ = register_module(
+      "network", models::SmallConvNet(models::ModelOptions{.norm = norm, .classes = classes, .channels = 1}));
   to_channels_last(*network_);
   add_virtual_batch(typical_images);
   optimizer_ = std::make_unique<torch::optim::SGD>(

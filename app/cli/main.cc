@@ -1,4 +1,5 @@
-// samplenorm, the program. Exit status 0: done; 1: it failed, with one sentence on stderr; 2: wrong use.
+// samplenorm, the program. Exit status 0: done; 1: it failed, with one sentence on stderr; 2: wrong use; 130 and
+// 143: stopped by SIGINT and SIGTERM, and to be resumed.
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include "cli/allocator.h"
 #include "cli/commands.h"
+#include "cli/stop_signal.h"
 #include "samplenorm/error.h"
 
 namespace samplenorm::cli {
@@ -29,10 +31,14 @@ int run(int argc, char** argv) {
   program.footer("Example:\n  samplenorm demo --norm BN,LS-1/64");
   const std::string command = join(argc, argv);
   add_demo(program, command);
+  add_train(program, command);
+  add_eval(program, command);
   CLI::App* bench = program.add_subcommand("bench", "Time the normalizations against their rivals");
   bench->require_subcommand(1);
   bench->footer("Example:\n  samplenorm bench layer --quick");
   add_bench_layer(*bench, command);
+  add_data(program, command);
+  add_profile(program, command);
   add_methods(program);
   try {
     program.parse(argc, argv);
@@ -43,9 +49,9 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-int fail(const char* reason) {
+int fail(const char* reason, int status = 1) {
   fmt::print(stderr, "samplenorm: {}\n", reason);
-  return 1;
+  return status;
 }
 
 }  // namespace
@@ -56,6 +62,8 @@ int main(int argc, char** argv) {
   samplenorm::cli::keep_pages();
   try {
     return samplenorm::cli::run(argc, argv);
+  } catch (const samplenorm::cli::Stopped& stopped) {
+    return fail(stopped.what(), stopped.status());
   } catch (const c10::Error& error) {
     return fail(error.what_without_backtrace());
   } catch (const std::bad_alloc&) {

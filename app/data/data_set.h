@@ -50,10 +50,10 @@ struct DataSet {
 };
 
 struct DataOptions {
-  std::string name = "cifar10";  ///< one of data_set_names(), or "folder"
-  std::filesystem::path folder;  ///< empty: where `samplenorm data fetch` puts it
-  bool strict = false;           ///< a corrupt image is an error
-  int64_t limit = 0;             ///< take only so many training images, evenly spread; 0: all
+  std::string name = "cifar10";       ///< one of data_set_names(), or "folder"
+  std::filesystem::path folder = {};  ///< empty: where `samplenorm data fetch` puts it
+  bool strict = false;                ///< a corrupt image is an error
+  int64_t limit = 0;                  ///< take only so many training images, evenly spread; 0: all
 };
 
 /// Throws Error.

@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <fstream>
 #include <string>
 
 #include "data/fashion_mnist.h"
-#include "samplenorm/error.h"
+#include "data/testing.h"
 
 namespace samplenorm::data {
 namespace {
@@ -29,42 +27,20 @@ std::string labels_content(const std::string& labels) {
   return number(0x801) + number(static_cast<uint32_t>(labels.size())) + labels;
 }
 
-class IdxTest : public testing::Test {
+class IdxTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "samplenorm_idx_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path plain(const std::string& name, const std::string& content) const {
-    std::ofstream(folder_ / name, std::ios::binary) << content;
-    return folder_ / name;
+    return write(name, content);
   }
 
   std::filesystem::path zipped(const std::string& name, const std::string& content) const {
-    const gzFile file = gzopen((folder_ / name).c_str(), "wb");
+    const auto path = folder() / name;
+    const gzFile file = gzopen(path.c_str(), "wb");
     gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
     gzclose(file);
-    return folder_ / name;
+    return path;
   }
-
-  std::filesystem::path folder_;
 };
-
-/// The message must have every one of `parts`, and be one sentence.
-template <class Read>
-void expect_error(const Read& read, const std::vector<std::string>& parts) {
-  try {
-    read();
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    for (const auto& part : parts) EXPECT_NE(message.find(part), std::string::npos) << message;
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-  }
-}
 
 TEST_F(IdxTest, ReadsPlainAndZippedAlike) {
   const std::string content = images_content(3, 4, 5);
@@ -89,7 +65,7 @@ TEST_F(IdxTest, ReadsFilesLargerThanOneChunk) {
 }
 
 TEST_F(IdxTest, NamesAMissingFile) {
-  expect_error([&] { read_idx_images(folder_ / "images"); }, {(folder_ / "images").string(), "No such file"});
+  expect_error([&] { read_idx_images(folder() / "images"); }, {(folder() / "images").string(), "No such file"});
 }
 
 TEST_F(IdxTest, FindsTruncation) {
@@ -149,9 +125,9 @@ TEST_F(IdxTest, FashionMnistIsFoundPlainOrZippedAndNamesThePackageWhereItIsNot) 
   zipped("train-images-idx3-ubyte.gz", images_content(2, 28, 28));
   zipped("train-labels-idx1-ubyte.gz", labels_content({1, 2}));
   plain("t10k-images-idx3-ubyte", images_content(1, 28, 28));
-  expect_error([&] { load_fashion_mnist(folder_); }, {"t10k-labels-idx1-ubyte", "dataset-fashion-mnist"});
+  expect_error([&] { load_fashion_mnist(folder()); }, {"t10k-labels-idx1-ubyte", "dataset-fashion-mnist"});
   plain("t10k-labels-idx1-ubyte", labels_content({7}));
-  const auto data = load_fashion_mnist(folder_);
+  const auto data = load_fashion_mnist(folder());
   EXPECT_EQ(data.train.images.size(0), 2);
   EXPECT_EQ(data.test.labels.item<int64_t>(), 7);
 }

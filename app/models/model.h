@@ -5,9 +5,12 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "samplenorm/norm.h"
 
 namespace samplenorm::models {
 
@@ -18,6 +21,9 @@ struct ModelOptions {
   int64_t channels = 3;
   /// "relu", or "selu": self-normalizing, to be used with norm "none".
   std::string activation = "relu";
+  /// Where set, makes the norms instead of `norm` and `activation`, e.g. to watch them; `activated`: the activation is
+  /// the norm's part.
+  std::function<std::shared_ptr<Norm>(int64_t channels, bool activated)> make_norm = {};
 };
 
 class Network : public torch::nn::Module {
@@ -33,7 +39,10 @@ struct ModelInfo {
   int64_t parameters;  ///< with the published number of classes
 };
 
+/// All networks, in the order of families and depths.
 std::vector<ModelInfo> models();
+/// Throws Error, with the known names, where there is no such network.
+ModelInfo model_info(const std::string& name);
 
 /// A network with fresh weights, drawn from torch's generator; convolutions are in channels_last. Throws Error.
 std::shared_ptr<Network> make_model(const std::string& name, const ModelOptions& options);

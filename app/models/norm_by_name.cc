@@ -7,21 +7,42 @@ namespace {
 
 class TorchBatchNorm : public Norm {
  public:
-  explicit TorchBatchNorm(const NormOptions& norm_options) : Norm(norm_options) {
-    batch_norm_ = register_module("batch_norm", torch::nn::BatchNorm2d(options.num_features()));
+  explicit TorchBatchNorm(const NormOptions& norm_options)
+      : Norm(norm_options), batch_norm_(torch::nn::BatchNorm2dOptions(norm_options.num_features())) {
+    // Its tensors become this module's own, not those of a module within, so that their names are torchvision's.
+    register_parameter("weight", batch_norm_->weight);
+    register_parameter("bias", batch_norm_->bias);
+    register_buffer("running_mean", batch_norm_->running_mean);
+    register_buffer("running_var", batch_norm_->running_var);
+    register_buffer("num_batches_tracked", batch_norm_->num_batches_tracked);
   }
 
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual = {}) override {
+    batch_norm_->train(is_training());
     torch::Tensor y = batch_norm_(x);
     if (residual.defined()) y += residual;
     // In place, as torchvision's models have it: the rival at its best.
     return options.relu() ? y.relu_() : y;
   }
 
-  void reset() override { batch_norm_->reset(); }
+  void reset() override {
+    const torch::NoGradGuard no_gradients;
+    batch_norm_->reset_parameters();
+  }
 
  private:
-  torch::nn::BatchNorm2d batch_norm_{nullptr};
+  torch::nn::BatchNorm2d batch_norm_;
+};
+
+/// No norm; the residual, then SELU where the options have a ReLU.
+class Selu : public Norm {
+ public:
+  using Norm::Norm;
+
+  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual = {}) override {
+    const torch::Tensor sum = residual.defined() ? x + residual : x;
+    return options.relu() ? torch::selu(sum) : sum;
+  }
 };
 
 }  // namespace
@@ -29,6 +50,23 @@ class TorchBatchNorm : public Norm {
 std::shared_ptr<Norm> norm_by_name(const std::string& name, int64_t channels, bool relu) {
   if (name != kTorchBatchNorm) return make_norm(name, channels, relu);
   return std::make_shared<TorchBatchNorm>(NormOptions(channels).spec(name).relu(relu));
+}
+
+std::shared_ptr<Norm> norm_of_model(const ModelOptions& options, int64_t channels, bool activated) {
+  if (options.make_norm) return options.make_norm(channels, activated);
+  if (options.activation == "relu") return norm_by_name(options.norm, channels, activated);
+  if (options.activation != "selu")
+    throw Error("unknown activation '" + options.activation + "', expected relu or selu");
+  if (options.norm != "none")
+    throw Error("SELU stands in place of a norm, expected norm none with it, got " + options.norm);
+  return std::make_shared<Selu>(NormOptions(channels).spec("none").relu(activated));
+}
+
+torch::Tensor forward_concatenated(Norm& norm, torch::TensorList inputs) {
+  if (inputs.size() == 1) return norm.forward(inputs.front());
+  if (auto* sampled = dynamic_cast<SampledBatchNormImpl*>(&norm)) return sampled->forward_concatenated(inputs);
+  if (auto* other = dynamic_cast<TakesSeveralInputs*>(&norm)) return other->forward_concatenated(inputs);
+  return norm.forward(torch::cat(inputs, 1));
 }
 
 }  // namespace samplenorm::models

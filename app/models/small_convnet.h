@@ -7,20 +7,17 @@
 #include <torch/nn/modules/linear.h>
 
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "samplenorm/norm.h"
+#include "models/model.h"
 
 namespace samplenorm::models {
 
-class SmallConvNetImpl : public torch::nn::Module {
+class SmallConvNetImpl : public Network {
  public:
-  /// `norm`: a name for norm_by_name().
-  SmallConvNetImpl(const std::string& norm, int64_t classes);
+  explicit SmallConvNetImpl(const ModelOptions& options);
 
-  /// (N, 1, H, W) to (N, classes).
-  torch::Tensor forward(const torch::Tensor& images);
+  torch::Tensor forward(const torch::Tensor& images) override;
 
   const Norm& first_norm() const { return *norms_.front(); }
 
@@ -30,5 +27,7 @@ class SmallConvNetImpl : public torch::nn::Module {
   torch::nn::Linear classifier_{nullptr};
 };
 TORCH_MODULE(SmallConvNet);
+
+std::shared_ptr<Network> make_small_convnet(const ModelOptions& options);
 
 }  // namespace samplenorm::models

@@ -41,7 +41,8 @@ struct EpochRecord {
 /// Writes a run's records. What was written is on disk after every epoch.
 class RunFolder {
  public:
-  /// Makes the folder. `steps_done`: a resumed run; later lines are taken away, and the rest is kept. Throws Error.
+  /// Makes the folder. `steps_done`: a resumed run; later lines are taken away, and the rest is kept. Nothing: a new
+  /// run, whose records take the place of those of an earlier run in the same folder. Throws Error, as all of these do.
   RunFolder(std::filesystem::path folder, std::optional<int64_t> steps_done);
   ~RunFolder();
 
@@ -49,6 +50,7 @@ class RunFolder {
   void write_recipe(const std::string& json);
   void add(const StepRecord& record);
   void add(const EpochRecord& record);
+  /// What was written is on disk when it returns; to be called before a checkpoint that counts on it.
   void flush();
 
   const std::filesystem::path& path() const;

@@ -2,19 +2,16 @@
 
 // What a run needs to go on as if it had not stopped, in one safetensors file.
 
-#include <torch/types.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-namespace samplenorm::train {
+#include "train/safetensors.h"
 
-using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+namespace samplenorm::train {
 
 struct Checkpoint {
   NamedTensors tensors;  ///< the model's state under its own names; "optimizer.<name>.momentum_buffer" and the like
@@ -29,12 +26,14 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 /// Throws Error for a file that is damaged, cut off or not a checkpoint.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 
-/// The checkpoints of a run: the last two are kept.
+/// The checkpoints of a run, "checkpoint-<epoch>-<step>.safetensors": the last two are kept.
 class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::filesystem::path folder);
 
-  /// Returns the file's path. Throws Error (a full disk leaves the earlier ones as they were).
+  /// Makes the folder if needed and returns the file's path. Removes what a killed run was writing, and after success
+  /// all but this one and the one before it: older ones, and later ones (damaged, or of a run that was gone back
+  /// behind). Throws Error (a full disk leaves the earlier ones as they were).
   std::filesystem::path save(const Checkpoint& checkpoint);
   /// The newest that is whole. For each damaged one before it warn(sentence that names it) is called.
   std::optional<Checkpoint> newest(const std::function<void(const std::string&)>& warn) const;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "bench/profile.h"
+
+namespace samplenorm::cli {
+
+/// "reference", the first norm; "layers", each kind once with its names, count and the times of one of them by norm;
+/// "steps", one for each norm: its times, "layers_seconds", their "share" of the step, and what the norm saves of the
+/// reference's step, "saved_by_layers" and "saved_by_steps". Times are in seconds, parts from 0 to 1.
+nlohmann::json profile_record(const bench::Profile& profile);
+
+}  // namespace samplenorm::cli

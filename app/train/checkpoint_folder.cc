@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <tuple>
+
+#include "record/output_file.h"
+#include "samplenorm/error.h"
+#include "train/checkpoint.h"
+
+namespace samplenorm::train {
+namespace {
+
+struct Found {
+  int64_t epoch;
+  int64_t step;
+  bool part;  ///< not finished
+  std::filesystem::path path;
+};
+
+/// Oldest first. By number and not by name, since a number may outgrow its zeros.
+std::vector<Found> checkpoints_in(const std::filesystem::path& folder) {
+  static const std::regex pattern(R"(checkpoint-(\d{1,18})-(\d{1,18})\.safetensors(\.part)?)");
+  std::vector<Found> all;
+  std::error_code not_there;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, not_there)) {
+    const std::string name = entry.path().filename().string();
+    std::smatch match;
+    std::error_code gone;
+    if (!std::regex_match(name, match, pattern) || !entry.is_regular_file(gone)) continue;
+    all.push_back({std::stoll(match[1]), std::stoll(match[2]), match[3].matched, entry.path()});
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Found& a, const Found& b) { return std::tie(a.epoch, a.step) < std::tie(b.epoch, b.step); });
+  return all;
+}
+
+void remove(const Found& found) {
+  std::error_code nothing_lost;  // what cannot be removed only takes up space
+  std::filesystem::remove(found.path, nothing_lost);
+}
+
+/// What a killed run was writing. Called before a new file is written, which may need the space.
+void remove_parts(const std::filesystem::path& folder) {
+  for (const auto& found : checkpoints_in(folder)) {
+    if (found.part) remove(found);
+  }
+}
+
+/// Removes all but `saved` and the one before it.
+void remove_others(const std::filesystem::path& folder, const std::filesystem::path& saved) {
+  const auto all = checkpoints_in(folder);
+  const Found* before = nullptr;
+  for (const auto& found : all) {
+    if (found.path == saved) break;
+    before = &found;
+  }
+  for (const auto& found : all) {
+    if (found.path != saved && &found != before) remove(found);
+  }
+}
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+std::filesystem::path CheckpointFolder::save(const Checkpoint& checkpoint) {
+  std::error_code code;
+  std::filesystem::create_directories(folder_, code);
+  if (code) throw Error(fmt::format("cannot make the folder {}: {}", folder_.string(), code.message()));
+  const auto file = folder_ / fmt::format("checkpoint-{:05}-{:08}.safetensors", checkpoint.epoch, checkpoint.step);
+  remove_parts(folder_);
+  write_checkpoint(file, checkpoint);
+  remove_others(folder_, file);
+  return file;
+}
+
+std::optional<Checkpoint> CheckpointFolder::newest(const std::function<void(const std::string&)>& warn) const {
+  const auto all = files();
+  for (auto file = all.rbegin(); file != all.rend(); ++file) {
+    try {
+      return read_checkpoint(*file);
+    } catch (const Error& error) {
+      const bool last = file + 1 == all.rend();
+      warn(fmt::format("{}; {}", error.what(), last ? "there is none before it" : "the one before it is used"));
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::filesystem::path> CheckpointFolder::files() const {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& found : checkpoints_in(folder_)) {
+    if (!found.part) paths.push_back(found.path);
+  }
+  return paths;
+}
+
+}  // namespace samplenorm::train

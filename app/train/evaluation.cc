@@ -1,0 +1,68 @@
+#include "train/evaluation.h"
+
+#include <torch/torch.h>
+
+#include "train/precision.h"
+#include "train/recalibrate.h"
+#include "train/state.h"
+
+namespace samplenorm::train {
+namespace {
+
+std::shared_ptr<models::Network> recalibrate(const Trainee& trainee, const Recipe& recipe, const data::DataSet& set,
+                                             int64_t epoch, data::Loader& training) {
+  training.begin(epoch);
+  int64_t taken = 0;
+  const auto next = [&]() -> std::optional<torch::Tensor> {
+    if (taken++ == recipe.recalibrate) return {};
+    auto batch = training.next();
+    return batch ? std::optional(batch->images) : std::nullopt;
+  };
+  return recalibrated(trainee.network(), recipe.model, model_options(recipe, set), recipe.precision, next);
+}
+
+}  // namespace
+
+data::LoaderOptions loader_options(const Recipe& recipe, bool training) {
+  data::LoaderOptions options;
+  options.batch = recipe.batch;
+  options.workers = static_cast<int>(recipe.workers);
+  options.seed = static_cast<uint64_t>(recipe.seed);
+  options.training = training;
+  return options;
+}
+
+std::optional<Evaluation> evaluate_trainee(Trainee& trainee, const Recipe& recipe, const data::DataSet& set,
+                                           int64_t epoch, data::Loader& training, data::Loader& test,
+                                           const std::function<bool()>& stop_asked) {
+  trainee.eval();
+  const auto scores = score([&](const torch::Tensor& images) { return trainee.forward(images); }, test, stop_asked);
+  if (!scores) return {};
+  Evaluation evaluation{*scores, {}};
+  if (recipe.recalibrate == 0) return evaluation;
+
+  const auto exact = recalibrate(trainee, recipe, set, epoch, training);
+  if (exact == nullptr) {  // no running statistics to recompute
+    evaluation.recalibrated = scores;
+    return evaluation;
+  }
+  const auto forward = [&](const torch::Tensor& images) {
+    const PrecisionGuard guard(recipe.precision);
+    return exact->forward(images).to(torch::kFloat);
+  };
+  evaluation.recalibrated = score(forward, test, stop_asked);
+  if (!evaluation.recalibrated) return {};
+  return evaluation;
+}
+
+Evaluation evaluate_checkpoint(const Checkpoint& checkpoint, const Recipe& recipe, const data::DataSet& set,
+                               const std::string& where) {
+  Trainee trainee(recipe, set);
+  restore(trainee.network(), checkpoint.tensors, where);
+  data::Loader training(set, loader_options(recipe, true));
+  data::Loader test(set, loader_options(recipe, false));
+  const int64_t epoch = std::max<int64_t>(0, checkpoint.epoch - (checkpoint.step == 0 ? 1 : 0));
+  return *evaluate_trainee(trainee, recipe, set, epoch, training, test, [] { return false; });
+}
+
+}  // namespace samplenorm::train

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+namespace samplenorm::train {
+
+/// While it lives, forward passes run in a recipe's precision: "float32" as they stand; "bfloat16" by autocast, where
+/// weights and statistics stay in float32.
+class PrecisionGuard {
+ public:
+  explicit PrecisionGuard(const std::string& precision);
+  ~PrecisionGuard();
+  PrecisionGuard(const PrecisionGuard&) = delete;
+  PrecisionGuard& operator=(const PrecisionGuard&) = delete;
+
+ private:
+  bool active_;
+  bool before_ = false;
+};
+
+}  // namespace samplenorm::train

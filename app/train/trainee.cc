@@ -1,0 +1,90 @@
+#include "train/trainee.h"
+
+#include <torch/torch.h>
+
+#include "samplenorm/norm.h"
+#include "train/precision.h"
+
+namespace samplenorm::train {
+namespace {
+
+/// Enough for the mean spectrum of small images, and soon read.
+constexpr int64_t kSpectrumImages = 10000;
+
+/// The first norm that wants virtual rows, or none.
+const Norm* find_virtual_norm(const torch::nn::Module& network) {
+  for (const auto& module : network.modules()) {
+    const auto* norm = dynamic_cast<const Norm*>(module.get());
+    if (norm != nullptr && norm->virtual_rows() > 0) return norm;
+  }
+  return nullptr;
+}
+
+torch::Tensor spectrum_of(data::Loader& training) {
+  DatasetStatistics statistics{nullptr};
+  int64_t images = 0;
+  training.begin(/*epoch=*/0);
+  while (const auto batch = training.next()) {
+    if (!statistics) statistics = DatasetStatistics(batch->images.size(1), /*spectrum=*/true);
+    statistics->add(batch->images);
+    images += batch->images.size(0);
+    if (images >= kSpectrumImages) break;
+  }
+  return statistics->spectrum();
+}
+
+/// The first training inputs, as many as `rows`, as a VBN's reference.
+torch::Tensor first_inputs(data::Loader& training, int64_t rows) {
+  std::vector<torch::Tensor> parts;
+  training.begin(/*epoch=*/0);
+  for (int64_t have = 0; have < rows;) {
+    const auto batch = training.next();
+    if (!batch) break;
+    parts.push_back(batch->images.narrow(0, 0, std::min(rows - have, batch->images.size(0))).clone());
+    have += parts.back().size(0);
+  }
+  return torch::cat(parts).contiguous(torch::MemoryFormat::ChannelsLast);
+}
+
+}  // namespace
+
+models::ModelOptions model_options(const Recipe& recipe, const data::DataSet& set) {
+  models::ModelOptions options;
+  options.norm = full_notation(recipe);
+  options.classes = set.classes;
+  options.channels = set.channels;
+  options.activation = recipe.activation;
+  return options;
+}
+
+Trainee::Trainee(const Recipe& recipe, const data::DataSet& set)
+    : precision_(recipe.precision), seed_(static_cast<uint64_t>(recipe.seed)), channels_(set.channels) {
+  torch::manual_seed(seed_);
+  network_ = register_module("network", models::make_model(recipe.model, model_options(recipe, set)));
+  set_seed(*this, seed_);
+}
+
+void Trainee::add_virtual_rows(data::Loader& training) {
+  const Norm* norm = find_virtual_norm(*network_);
+  if (norm == nullptr) return;
+  const auto* sampled = dynamic_cast<const SampledBatchNormImpl*>(norm);
+  if (sampled == nullptr) {
+    virtual_batch_ = register_module("virtual_batch", VirtualBatch(first_inputs(training, norm->virtual_rows())));
+  } else {
+    // The loader gives inputs with mean 0 and deviation 1 over the training half.
+    VirtualBatchOptions options(torch::zeros(channels_), torch::ones(channels_), norm->virtual_rows());
+    options.stat_batch(sampled->spec().stat_batch);
+    if (sampled->spec().field == samplenorm::Field::kSpectrum) options.spectrum(spectrum_of(training));
+    virtual_batch_ = register_module("virtual_batch", VirtualBatch(options));
+  }
+  set_seed(*this, seed_);
+}
+
+torch::Tensor Trainee::forward(const torch::Tensor& images) {
+  const PrecisionGuard guard(precision_);
+  const auto network = [this](const torch::Tensor& input) { return network_->forward(input); };
+  const auto logits = virtual_batch_ ? virtual_batch_->forward(images, network) : network(images);
+  return logits.to(torch::kFloat);
+}
+
+}  // namespace samplenorm::train

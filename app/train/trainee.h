@@ -1,0 +1,44 @@
+#pragma once
+
+// What is trained: a recipe's network, the virtual rows that its norm wants at its input, and its precision.
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <memory>
+
+#include "data/loader.h"
+#include "models/model.h"
+#include "samplenorm/virtual_batch.h"
+#include "train/recipe.h"
+
+namespace samplenorm::train {
+
+/// What make_model() needs to know of a recipe and its data set.
+models::ModelOptions model_options(const Recipe& recipe, const data::DataSet& set);
+
+class Trainee : public torch::nn::Module {
+ public:
+  /// Fresh weights from the recipe's seed. Throws Error.
+  Trainee(const Recipe& recipe, const data::DataSet& set);
+
+  /// Makes the virtual rows that the norm wants in training: those of VDN from the statistics of training inputs, those
+  /// of VBN from the first inputs. They depend on the loader's seed only, so that they are made anew, and the same,
+  /// when a run is resumed.
+  void add_virtual_rows(data::Loader& training);
+
+  /// Logits in float32, of the real images only.
+  torch::Tensor forward(const torch::Tensor& images);
+
+  models::Network& network() { return *network_; }
+  const models::Network& network() const { return *network_; }
+
+ private:
+  std::string precision_;
+  uint64_t seed_;
+  int64_t channels_;
+  std::shared_ptr<models::Network> network_;
+  VirtualBatch virtual_batch_{nullptr};
+};
+
+}  // namespace samplenorm::train

@@ -1,0 +1,58 @@
+#pragma once
+
+// A training run from its recipe to its last checkpoint, in a folder of its own. Every step is a function of (recipe,
+// step) and the weights before it, so that a run that was killed and resumed ends with the same weights, to the last
+// bit, as one that was not (with the same number of threads).
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/data_set.h"
+#include "record/run_folder.h"
+#include "train/recipe.h"
+
+namespace samplenorm::train {
+
+/// Hears what happens. By default nothing is done.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// Of `total` steps of the run `done` were done before.
+  virtual void on_begin(int64_t /*done*/, int64_t /*total*/) {}
+  virtual void on_step(const record::StepRecord&) {}
+  virtual void on_epoch(const record::EpochRecord&) {}
+  /// One sentence; the run goes on.
+  virtual void on_warning(const std::string&) {}
+};
+
+struct TrainerOptions {
+  Recipe recipe;
+  std::filesystem::path folder;
+  /// Goes on from the folder's newest checkpoint, or from the beginning where there is none.
+  bool resume = false;
+  /// What recipe.json says beside the recipe: a JSON object, or empty.
+  std::string description;
+  /// Asked between steps; true: writes a checkpoint and returns.
+  std::function<bool()> stop_asked = [] { return false; };
+};
+
+struct TrainingResult {
+  bool stopped = false;                     ///< because of stop_asked
+  std::filesystem::path checkpoint;         ///< the newest
+  std::vector<record::EpochRecord> epochs;  ///< all that were evaluated, those before resuming included
+};
+
+/// The recipe's data set. Throws Error.
+data::DataSet open_data(const Recipe& recipe);
+
+/// Whether there is a run in the folder.
+bool holds_run(const std::filesystem::path& folder);
+
+/// Throws Error: for a folder with a run in it without `resume`, for a checkpoint of another recipe, where the loss is
+/// not finite any more, and whatever its parts throw.
+TrainingResult train(const TrainerOptions& options, const data::DataSet& set, Listener& listener);
+
+}  // namespace samplenorm::train

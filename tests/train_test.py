@@ -1,0 +1,235 @@
+"""`samplenorm train` and `samplenorm eval` as processes: a run that is killed and resumed ends with the weights of one that
+was not, to the last bit; and what can go wrong is said in one sentence."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+
+PROGRAM = pathlib.Path(os.environ["SAMPLENORM_BUILD"]) / "bin/samplenorm"
+# Every kind of draw: a sample for each step, virtual rows, order and augmentation.
+RECIPE = ["--model", "resnet20", "--data", "synthetic", "--norm", "FS-1/64+VDN-2/128;redraw=step", "--epochs", "2",
+          "--batch", "32", "--limit", "320", "--seed", "5", "--set", "checkpoint_every=3"]
+STEPS = 2 * 10
+
+
+def command(*options):
+    return [str(word) for word in (PROGRAM, *options)]
+
+
+def run(*options):
+    return subprocess.run(command(*options), capture_output=True, text=True)
+
+
+def train(*options):
+    return run("train", *options)
+
+
+def checkpoints(folder):
+    return sorted(folder.glob("*.safetensors"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def tensors(path):
+    """Every tensor's bytes; of the trainer's own sums there are times in, which differ."""
+    content = path.read_bytes()
+    size = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8:8 + size])
+    header.pop("__metadata__", None)
+    begin = 8 + size
+    return {name: (entry["dtype"], entry["shape"], content[begin + entry["data_offsets"][0]:begin + entry["data_offsets"][1]])
+            for name, entry in header.items() if not name.startswith("trainer.")}
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def figures(folder):
+    """The lines of metrics.jsonl without their times."""
+    return [{key: value for key, value in line.items() if not key.endswith(("seconds", "time"))} for line in lines(folder)]
+
+
+def assert_same_run(folder, other):
+    ours, theirs = tensors(checkpoints(folder)[-1]), tensors(checkpoints(other)[-1])
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+    assert figures(folder) == figures(other)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """An uninterrupted run and the seconds that it took."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    begin = time.monotonic()
+    result = train(*RECIPE, "--out", folder, "--json", folder.parent / "figures.json")
+    assert result.returncode == 0, result.stderr
+    return folder, time.monotonic() - begin, result
+
+
+def test_a_run_says_what_it_did(whole):
+    folder, _, result = whole
+    epochs = re.findall(r"^epoch (\d)/2: loss [\d.]+, top-1 [\d.]+ %, top-5 [\d.]+ %, [\d.]+ s, waited for data [\d.]+ %$",
+                        result.stdout, re.M)
+    assert epochs == ["1", "2"]
+    record = json.loads((folder / "recipe.json").read_text())
+    assert record["recipe"]["norm"] == "FS-1/64+VDN-2/128;redraw=step" and record["recipe"]["weight_decay"] == 5e-4
+    for key in ("command", "commit", "cpu", "threads"):
+        assert key in record
+    final = json.loads((folder.parent / "figures.json").read_text())
+    assert [epoch["step"] for epoch in final["epochs"]] == [STEPS // 2, STEPS]
+    assert pathlib.Path(final["checkpoint"]) == checkpoints(folder)[-1]
+
+
+def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bits(whole, tmp_path):
+    folder, seconds, _ = whole
+    moments = random.Random(0)
+    kills = 0
+    while True:
+        process = subprocess.Popen(command("train", *RECIPE, "--out", tmp_path / "run", "--resume"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            # Later than the first checkpoint in most cases, so that it gets on.
+            errors = process.communicate(timeout=None if kills == 5 else moments.uniform(0.3, 0.9) * seconds)[1]
+            assert process.returncode == 0, errors
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kills += 1
+    assert kills > 0
+    assert_same_run(tmp_path / "run", folder)
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(whole, tmp_path, number, status):
+    out = tmp_path / "run"
+    process = subprocess.Popen(command("train", *RECIPE, "--out", out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+    while process.poll() is None and len(checkpoints(out)) == 0:
+        time.sleep(0.01)
+    process.send_signal(number)
+    errors = process.communicate()[1]
+    assert process.returncode == status, errors
+    sentence = errors.splitlines()[-1]
+    assert f"samplenorm train --resume --out {out}" in sentence
+    done = len([line for line in lines(out) if "loss" in line])
+    assert done < STEPS
+    result = train("--resume", "--out", out)  # the recipe is the run's own
+    assert result.returncode == 0, result.stderr
+    assert_same_run(out, whole[0])
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(whole, tmp_path):
+    out = tmp_path / "run"
+    assert train(*RECIPE, "--out", out, "--quiet").returncode == 0
+    newest = checkpoints(out)[-1]
+    content = bytearray(newest.read_bytes())
+    content[-1000] ^= 1
+    newest.write_bytes(content)
+    result = train(*RECIPE, "--out", out, "--resume")
+    assert result.returncode == 0, result.stderr
+    assert str(newest) in result.stderr and "resumed behind step" in result.stderr
+    assert_same_run(out, whole[0])
+
+
+def test_a_finished_run_that_is_resumed_stays_as_it_is(whole):
+    before = checkpoints(whole[0])[-1].read_bytes()
+    result = train(*RECIPE, "--out", whole[0], "--resume")
+    assert result.returncode == 0 and "2 epochs, 20 steps" in result.stdout
+    assert checkpoints(whole[0])[-1].read_bytes() == before
+
+
+def test_workers_do_not_change_a_run(whole, tmp_path):
+    assert train(*RECIPE, "--out", tmp_path / "run", "--workers", "3", "--quiet").returncode == 0
+    assert_same_run(tmp_path / "run", whole[0])
+
+
+def test_evaluation_gives_what_training_gave(whole, tmp_path):
+    folder = whole[0]
+    last = [line for line in lines(folder) if "test_top1" in line][-1]
+    for what in (folder, checkpoints(folder)[-1]):
+        file = tmp_path / "eval.json"
+        result = run("eval", what, "--recalibrate", "4", "--json", file)
+        assert result.returncode == 0, result.stderr
+        record = json.loads(file.read_text())
+        assert record["scores"]["top1"] == pytest.approx(last["test_top1"])
+        assert record["scores"]["top5"] == pytest.approx(last["test_top5"])
+        assert 0 <= record["recalibrated"]["top1"] <= 1
+        assert "recalibrated: top-1" in result.stdout
+
+
+def test_recalibration_is_recorded_and_does_not_change_the_weights(whole, tmp_path):
+    out = tmp_path / "run"
+    assert train(*RECIPE, "--out", out, "--recalibrate", "3", "--quiet").returncode == 0
+    ours, theirs = tensors(checkpoints(out)[-1]), tensors(checkpoints(whole[0])[-1])
+    assert ours == theirs
+    assert all("recalibrated_top1" in line for line in lines(out) if "test_top1" in line)
+
+
+def fails_in_one_sentence(result, *words):
+    assert result.returncode == 1, result.stderr
+    sentence = result.stderr.splitlines()[-1]
+    assert sentence.startswith("samplenorm: ")
+    for word in words:
+        assert word in sentence
+
+
+def test_a_folder_with_a_run_is_not_overwritten(whole):
+    fails_in_one_sentence(train(*RECIPE, "--out", whole[0]), "--resume", "--out", str(whole[0]))
+
+
+@pytest.mark.parametrize("change, words", [
+    (["--norm", "BN"], ["norm is 'FS-1/64+VDN-2/128;redraw=step' there and 'BN' here"]),
+    (["--model", "resnet32"], ["model is 'resnet20' there and 'resnet32' here"]),
+    (["--set", "momentum=0.8"], ["momentum is '0.9' there and '0.8' here"])])
+def test_a_run_is_not_resumed_with_another_recipe(whole, change, words):
+    fails_in_one_sentence(train("--resume", "--out", whole[0], *change), *words)
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--norm", "XS-1/64"], []),
+    (["--model", "resnet21"], ["unknown model 'resnet21'"]),
+    (["--data", "cifar11"], ["unknown data set 'cifar11'"]),
+    (["--data", "cifar10", "--data-folder", "not/there"], ["not/there"]),
+    (["--batch", "4096"], ["320 training images are fewer than a batch of 4096"]),
+    (["--set", "weightdecay=1"], ["weightdecay", "the nearest is 'weight_decay'"]),
+    (["--set", "epochs"], ["expected KEY=VALUE"]),
+    (["--recipe", "quik"], ["'quik'", "'quick'"]),
+    (["--recipe", "not/there.json"], ["cannot read the recipe not/there.json"])])
+def test_bad_input_gives_one_sentence_and_leaves_no_run(tmp_path, options, words):
+    given = dict(zip(RECIPE[:-2:2], RECIPE[1:-2:2]))
+    for key in options[::2]:
+        given.pop(key, None)
+    rest = [word for pair in given.items() for word in pair]
+    result = train(*rest, *options, "--out", tmp_path / "run")
+    assert result.returncode == 1 and "samplenorm: " in result.stderr
+    assert all(word in result.stderr for word in words), result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_and_names_step_layer_and_checkpoint(tmp_path):
+    result = train(*RECIPE, "--out", tmp_path / "run", "--norm", "none", "--rate", "1e6", "--set", "checkpoint_every=1")
+    fails_in_one_sentence(result)
+    sentence = result.stderr.splitlines()[-1]
+    assert re.search(r"step \d+", sentence) and "last good checkpoint" in sentence or "no checkpoint" in sentence
+
+
+def test_eval_of_nothing_gives_one_sentence(tmp_path):
+    fails_in_one_sentence(run("eval", tmp_path / "nothing"), "no run and no checkpoint")
+    fails_in_one_sentence(run("eval", tmp_path), "no whole checkpoint")
+    (tmp_path / "x.safetensors").write_bytes(b"not a checkpoint")
+    fails_in_one_sentence(run("eval", tmp_path / "x.safetensors"), "x.safetensors")
+
+
+def test_help_lists_every_field():
+    result = train("--help")
+    assert result.returncode == 0
+    for word in ("weight_decay=0.0005", "schedule=one-cycle", "--resume", "Example:"):
+        assert word in result.stdout
