@@ -48,7 +48,7 @@ class Numbered : public ImageSet {
     if (index == fails_at) throw Error("image fails");
     if (index == missing) return std::nullopt;
     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return Image{8, 8, 1, std::vector<uint8_t>(64, static_cast<uint8_t>(index))};
+    return Image{9, 9, 1, std::vector<uint8_t>(81, static_cast<uint8_t>(index))};
   }
   int64_t fails_at = -1;
   int64_t missing = -1;
@@ -63,7 +63,7 @@ DataSet numbered(std::shared_ptr<Numbered> images) {
   return {.name = "numbered",
           .classes = 256,
           .channels = 1,
-          .side = 8,
+          .side = 9,
           .framing = Framing::kPadAndCrop,
           .mean = {0.5},
           .deviation = {0.25},
@@ -150,7 +150,7 @@ TEST(LoaderTest, AnEpochHasEveryImageOnceWithItsOwnLabel) {
       const int64_t label = batch.labels[row].item<int64_t>();
       seen.insert(label);
       // The centre is inside the image wherever the window is.
-      EXPECT_NEAR(batch.images[row][0][4][3].item<double>(), (static_cast<double>(label) / 255 - 0.5) / 0.25, 1e-5);
+      EXPECT_NEAR(batch.images[row][0][4][4].item<double>(), (static_cast<double>(label) / 255 - 0.5) / 0.25, 1e-5);
     }
   }
   EXPECT_EQ(seen.size(), 200u);
@@ -228,10 +228,10 @@ TEST(LoaderTest, WrongOptionsAreErrors) {
 
 TEST(LoaderTest, AnImageThatDoesNotFitTheSetIsAnError) {
   DataSet set = numbered(std::make_shared<Numbered>(20));
-  set.side = 9;
+  set.side = 10;
   Loader loader(set, {.batch = 10});
   loader.begin(0);
-  expect_error([&] { loader.next(); }, {"an image of 9 x 9 with 1 channels, found 8 x 8"});
+  expect_error([&] { loader.next(); }, {"an image of 10 x 10 with 1 channels, found 9 x 9"});
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ TEST(ResizedCropTest, DrawnRegionsKeepTheirBoundsAndCoverThem) {
   }
   EXPECT_NEAR(least, 0.08, 0.01);
   EXPECT_GT(most, 0.9);
-  EXPECT_NEAR(sum / kDraws, 0.5, 0.06);
+  // Not 0.54: of the large areas only those come through whose ratio fits. The integral gives 0.432.
+  EXPECT_NEAR(sum / kDraws, 0.432, 0.02);
 }
 
 TEST(ResizedCropTest, ALongImageGivesItsCentre) {
