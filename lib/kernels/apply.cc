@@ -204,8 +204,7 @@ template <class T>
 void apply(const Layout& in, const Layout& out, const Apply<T>& args) {
   const int64_t bytes = in.rows * in.row_elements() * static_cast<int64_t>(sizeof(T));
   const int64_t items = in.rows * runs_in_row(in);
-  const bool streamed =
-      args.y != args.x && args.y != args.residual && worth_streaming(bytes, kBytesToStreamY, out, args.y);
+  const bool streamed = args.y != args.x && args.y != args.residual && worth_streaming(bytes, out, args.y);
   share(items, 2 * bytes, [&](int64_t begin, int64_t end) { run(in, out, args, streamed, begin, end); });
 }
 

@@ -395,9 +395,7 @@ void backward(const Layout& in, const Layout& out, const Backward<T>& args, Work
   Part part{};
   part.sum_dy = workspace.sums.data();
   part.sum_dy_x = workspace.sums.data() + in.channels;
-  const auto streamable = [&](const Layout& layout, const T* to) {
-    return worth_streaming(bytes, kBytesToStreamGradients, layout, to);
-  };
+  const auto streamable = [&](const Layout& layout, const T* to) { return worth_streaming(bytes, layout, to); };
   part.streamed = args.dx && args.dx != args.dy && args.dx != args.x && streamable(in, args.dx) &&
                   (!args.dresidual || (streamable(out, args.dresidual) && same_place_in_line(args.dx, args.dresidual)));
   for_each_part(in, 3 * bytes, part, [&](const Part& mine) { run(in, out, args, mine); });

@@ -9,15 +9,15 @@
 
 namespace samplenorm::kernels {
 
-/// Measured on 32 MB of last-level cache, forward and backward in turns: streaming wins from some 8 MB a tensor on. The
-/// next layer's forward reads y at once, from cache if it is there: y is given twice the room.
-inline constexpr int64_t kBytesToStreamY = 16 << 20;
-inline constexpr int64_t kBytesToStreamGradients = 8 << 20;
+/// Measured on 32 MB of last-level cache, forward and backward in turns: streaming wins from some 8 MB a tensor on. One
+/// bound for y and for gradients: tensors of a size take each other's places, and an ordinary store into a place that
+/// was streamed before has to read it from memory first.
+inline constexpr int64_t kBytesToStream = 8 << 20;
 
 /// Whether every line can be streamed whole. Bytes are those of the tensor.
 template <class T>
-bool worth_streaming(int64_t bytes, int64_t least_bytes, const Layout& layout, const T* to) {
-  if (bytes < least_bytes) return false;
+bool worth_streaming(int64_t bytes, const Layout& layout, const T* to) {
+  if (bytes < kBytesToStream) return false;
   if (!is_channels_last(layout)) return layout.points() * static_cast<int64_t>(sizeof(T)) >= 4 * kLine;
   const auto whole_lines = [](int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)) % kLine == 0; };
   return reinterpret_cast<uintptr_t>(to) % kLine == 0 && whole_lines(layout.channels) &&
