@@ -1,8 +1,19 @@
 #include "train/precision.h"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/cpu/Utils.h>
 
 namespace samplenorm::train {
+
+bool is_fast_here(const std::string& precision) {
+  if (precision != "bfloat16") return true;
+  const auto capabilities = at::cpu::get_cpu_capabilities();
+  for (const char* name : {"avx512_bf16", "amx_bf16", "arm_bf16", "bf16"}) {
+    const auto found = capabilities.find(name);
+    if (found != capabilities.end() && found->second.isBool() && found->second.toBool()) return true;
+  }
+  return false;
+}
 
 PrecisionGuard::PrecisionGuard(const std::string& precision) : active_(precision == "bfloat16") {
   if (!active_) return;

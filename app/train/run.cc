@@ -10,6 +10,7 @@
 #include "samplenorm/norm.h"
 #include "train/evaluation.h"
 #include "train/first_nonfinite.h"
+#include "train/precision.h"
 #include "train/schedule.h"
 
 namespace samplenorm::train {
@@ -43,6 +44,9 @@ Run::Run(const TrainerOptions& options, const data::DataSet& set, Listener& list
       steps_per_epoch_(training_->steps()) {
   if (steps_per_epoch_ == 0)
     throw Error(fmt::format("{} training images are fewer than a batch of {}", set.train->size(), recipe_.batch));
+  if (!is_fast_here(recipe_.precision))
+    listener_.on_warning(fmt::format(
+        "this processor has no instructions for {}, which is far slower than float32 on it", recipe_.precision));
   trainee_->add_virtual_rows(*training_);
 }
 
