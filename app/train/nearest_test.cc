@@ -10,7 +10,7 @@ TEST(Nearest, IsTheOneWithTheFewestChanges) {
   EXPECT_EQ(nearest("rat", names), "rate");
   EXPECT_EQ(nearest("bacth", names), "batch");
   EXPECT_EQ(nearest("epoch", names), "epochs");
-  EXPECT_EQ(nearest("batch_rate", names), "rate_batch");
+  EXPECT_EQ(nearest("rate_bacth", names), "rate_batch");
   EXPECT_EQ(nearest("", names), "rate");
 }
 

@@ -4,13 +4,16 @@
 #include <torch/torch.h>
 
 #include "samplenorm/error.h"
+#include "samplenorm/norm.h"
 
 namespace samplenorm::train {
 namespace {
 
 std::shared_ptr<models::Network> network_of(int64_t classes, uint64_t seed, const std::string& norm = "LS-1/64") {
   torch::manual_seed(seed);
-  return models::make_model("small", {.norm = norm, .classes = classes, .channels = 3});
+  const auto network = models::make_model("small", {.norm = norm, .classes = classes, .channels = 3});
+  set_seed(*network, 1);  // the same samples, whatever was made in this process before
+  return network;
 }
 
 /// Some steps, so that nothing has its first value.
