@@ -42,8 +42,6 @@ Run::Run(const TrainerOptions& options, const data::DataSet& set, Listener& list
                                        SgdOptions{recipe_.momentum, recipe_.nesterov, recipe_.weight_decay})),
       checkpoints_(options.folder),
       steps_per_epoch_(training_->steps()) {
-  if (steps_per_epoch_ == 0)
-    throw Error(fmt::format("{} training images are fewer than a batch of {}", set.train->size(), recipe_.batch));
   if (!is_fast_here(recipe_.precision))
     listener_.on_warning(fmt::format(
         "this processor has no instructions for {}, which is far slower than float32 on it", recipe_.precision));
