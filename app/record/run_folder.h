@@ -21,7 +21,7 @@ struct StepRecord {
   double waited_seconds = 0;  ///< for data
 };
 
-/// An epoch, after its evaluation.
+/// An epoch, after its evaluation. top-1 and top-5 are parts of 1.
 struct EpochRecord {
   int64_t epoch = 0;
   int64_t step = 0;  ///< steps of the run that are done
