@@ -190,8 +190,7 @@ class ChunkBackward {
     sum_dy_ = doubles.take(channels);
     sum_dy_xhat_ = doubles.take(channels);
     Scratch<C, ForCoefficients> coefficients(5 * channels);
-    for (std::span<C>* values : {&scale_, &shift_, &centre_, &offset_, &slope_})
-      *values = coefficients.take(channels);
+    for (std::span<C>* values : {&scale_, &shift_, &centre_, &offset_, &slope_}) *values = coefficients.take(channels);
     mean_ = constant<C>(arguments_.mean, k * channels);
     rstd_ = constant<C>(arguments_.rstd, k * channels);
     find_coefficients();
