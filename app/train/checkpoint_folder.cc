@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
+#include <charconv>
+#include <string_view>
 #include <tuple>
 
 #include "record/output_file.h"
@@ -18,17 +19,34 @@ struct Found {
   std::filesystem::path path;
 };
 
+/// Takes `word` from the begin of `text`, if it begins so.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+/// Takes the digits from the begin of `text`, if there are any.
+bool take(std::string_view& text, int64_t& number) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return error == std::errc();
+}
+
 /// Oldest first. By number and not by name, since a number may outgrow its zeros.
 std::vector<Found> checkpoints_in(const std::filesystem::path& folder) {
-  static const std::regex pattern(R"(checkpoint-(\d{1,18})-(\d{1,18})\.safetensors(\.part)?)");
   std::vector<Found> all;
   std::error_code not_there;
   for (const auto& entry : std::filesystem::directory_iterator(folder, not_there)) {
     const std::string name = entry.path().filename().string();
-    std::smatch match;
+    std::string_view rest = name;
+    Found found{0, 0, false, entry.path()};
+    if (!take(rest, "checkpoint-") || !take(rest, found.epoch) || !take(rest, "-") || !take(rest, found.step)) continue;
+    if (!take(rest, ".safetensors")) continue;
+    found.part = take(rest, ".part");
     std::error_code gone;
-    if (!std::regex_match(name, match, pattern) || !entry.is_regular_file(gone)) continue;
-    all.push_back({std::stoll(match[1]), std::stoll(match[2]), match[3].matched, entry.path()});
+    if (rest.empty() && entry.is_regular_file(gone)) all.push_back(std::move(found));
   }
   std::sort(all.begin(), all.end(),
             [](const Found& a, const Found& b) { return std::tie(a.epoch, a.step) < std::tie(b.epoch, b.step); });
