@@ -16,7 +16,7 @@ PROJECT = {
     "lib/comm": ["lib/core", "lib/include/samplenorm"],
     "lib/nn": ["lib/core", "lib/samplers", "lib/kernels", "lib/comm", "lib/include/samplenorm"],
     "app/models": ["lib/include/samplenorm"],
-    "app/data": ["lib/include/samplenorm"],
+    "app/data": ["app/record", "lib/include/samplenorm"],
     "app/record": ["lib/include/samplenorm"],
     "app/train": ["app/models", "app/data", "app/record", "lib/include/samplenorm"],
     "app/study": ["app/train", "app/record", "lib/include/samplenorm"],

@@ -26,7 +26,7 @@ std::string option_name(std::string field) {
 void add_recipe_options(CLI::App& command, RecipeOptions& options) {
   command.add_option("--recipe", options.recipe,
                      fmt::format("{}, or a file NAME.json; default: quick", fmt::join(train::recipe_names(), ", ")));
-  for (const train::Field& field : train::recipe_fields()) {
+  for (const train::RecipeField& field : train::recipe_fields()) {
     const std::string name = field.name;
     if (std::find(kFieldsWithOption.begin(), kFieldsWithOption.end(), name) == kFieldsWithOption.end()) continue;
     command.add_option_function<std::string>(
@@ -49,7 +49,7 @@ train::Recipe resolve(const RecipeOptions& options, const train::Recipe& base) {
 
 std::string describe_fields() {
   std::string text = "Fields of a recipe, with the values of 'quick':\n";
-  for (const train::Field& field : train::recipe_fields()) {
+  for (const train::RecipeField& field : train::recipe_fields()) {
     const std::string value = train::field_text({}, field);
     std::string help = field.help;
     if (!field.choices.empty()) help += fmt::format(" ({})", fmt::join(field.choices, "|"));

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "record/output_file.h"
 #include "samplenorm/error.h"
 
 namespace samplenorm::data {
@@ -29,19 +30,9 @@ std::vector<uint8_t> read_file(const std::filesystem::path& file) {
 }
 
 void write_file(const std::filesystem::path& file, const std::vector<uint8_t>& content) {
-  auto beside = file;
-  beside += fmt::format(".{}.part", getpid());
-  errno = 0;
-  std::ofstream stream(beside, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
-  stream.close();
-  std::error_code failed;
-  if (stream) std::filesystem::rename(beside, file, failed);
-  if (!stream || failed) {
-    const std::string reason = failed ? failed.message() : std::strerror(errno);
-    std::filesystem::remove(beside, failed);
-    throw Error(fmt::format("cannot write {}: {}", file.string(), reason));
-  }
+  record::AtomicFile output(file);
+  output.write({reinterpret_cast<const char*>(content.data()), content.size()});
+  output.commit();
 }
 
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& prefix) {

@@ -197,8 +197,8 @@ class Loader::Workers {
   const int64_t side_;
   const Framer framer_;
 
-  std::mutex
-      mutex_;  // for all below; a slot in the making belongs to its worker, order_ and epoch_ change while none works
+  // For all below; a slot in the making belongs to its worker, order_ and epoch_ change while none works.
+  std::mutex mutex_;
   std::condition_variable for_workers_;
   std::condition_variable for_consumer_;
   std::vector<Slot> slots_;

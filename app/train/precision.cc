@@ -5,7 +5,7 @@
 
 namespace samplenorm::train {
 
-bool is_fast_here(const std::string& precision) {
+bool is_native_here(const std::string& precision) {
   if (precision != "bfloat16") return true;
   const auto capabilities = at::cpu::get_cpu_capabilities();
   for (const char* name : {"avx512_bf16", "amx_bf16", "arm_bf16", "bf16"}) {

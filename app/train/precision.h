@@ -4,8 +4,8 @@
 
 namespace samplenorm::train {
 
-/// Whether this processor has instructions for it; if not, convolutions fall back to code that is many times slower.
-bool is_fast_here(const std::string& precision);
+/// Whether this processor has instructions for it; if not, other code stands in.
+bool is_native_here(const std::string& precision);
 
 /// While it lives, forward passes run in a recipe's precision: "float32" as they stand; "bfloat16" by autocast, where
 /// weights and statistics stay in float32.

@@ -34,7 +34,7 @@ std::optional<std::vector<int64_t>> to_list(const std::string& text) {
 }
 
 /// What a field takes, in words.
-std::string expectation(const Field& field) {
+std::string expectation(const RecipeField& field) {
   if (!field.choices.empty()) return fmt::format("one of {}", fmt::join(field.choices, ", "));
   if (std::holds_alternative<bool Recipe::*>(field.member)) return "true or false";
   if (std::holds_alternative<std::vector<int64_t> Recipe::*>(field.member)) return "ascending epochs, as in 50,80,110";
@@ -48,7 +48,8 @@ std::string expectation(const Field& field) {
 /// Reads a text into a member; false if it is no such value.
 class Reader {
  public:
-  Reader(Recipe& recipe, const Field& field, const std::string& text) : recipe_(recipe), field_(field), text_(text) {}
+  Reader(Recipe& recipe, const RecipeField& field, const std::string& text)
+      : recipe_(recipe), field_(field), text_(text) {}
 
   bool operator()(std::string Recipe::*member) const {
     const auto& choices = field_.choices;
@@ -78,7 +79,7 @@ class Reader {
 
  private:
   Recipe& recipe_;
-  const Field& field_;
+  const RecipeField& field_;
   const std::string& text_;
 };
 
@@ -96,11 +97,13 @@ struct Writer {
 
 }  // namespace
 
-std::string field_text(const Recipe& recipe, const Field& field) { return std::visit(Writer{recipe}, field.member); }
+std::string field_text(const Recipe& recipe, const RecipeField& field) {
+  return std::visit(Writer{recipe}, field.member);
+}
 
 void set_field(Recipe& recipe, const std::string& key, const std::string& text, const std::string& where) {
   std::vector<std::string> names;
-  for (const Field& field : recipe_fields()) {
+  for (const RecipeField& field : recipe_fields()) {
     names.emplace_back(field.name);
     if (key != field.name) continue;
     if (std::visit(Reader(recipe, field, text), field.member)) return;
@@ -110,7 +113,7 @@ void set_field(Recipe& recipe, const std::string& key, const std::string& text, 
 }
 
 std::optional<std::string> difference(const Recipe& there, const Recipe& here) {
-  for (const Field& field : recipe_fields()) {
+  for (const RecipeField& field : recipe_fields()) {
     const std::string old_value = field_text(there, field), new_value = field_text(here, field);
     if (field.decides_weights && old_value != new_value)
       return fmt::format("{} is '{}' there and '{}' here", field.name, old_value, new_value);

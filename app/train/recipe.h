@@ -16,7 +16,7 @@ namespace samplenorm::train {
 struct Recipe {
   std::string model = "resnet20";
   std::string data = "cifar10";
-  std::string data_folder;
+  std::string data_folder = {};
   bool strict = false;
   int64_t limit = 0;
   std::string norm = "LS-1/64";
@@ -27,7 +27,7 @@ struct Recipe {
   double rate = 0.1;
   int64_t rate_batch = 0;
   std::string schedule = "one-cycle";
-  std::vector<int64_t> milestones;
+  std::vector<int64_t> milestones = {};
   double warm_up = 0.25;
   double momentum = 0.9;
   bool nesterov = false;
@@ -45,7 +45,7 @@ struct Recipe {
 };
 
 /// A field's meaning, bounds and place in the struct.
-struct Field {
+struct RecipeField {
   using Member = std::variant<std::string Recipe::*, int64_t Recipe::*, double Recipe::*, bool Recipe::*,
                               std::vector<int64_t> Recipe::*>;
   const char* name;
@@ -58,10 +58,10 @@ struct Field {
   std::vector<std::string> choices = {};
 };
 
-const std::vector<Field>& recipe_fields();
+const std::vector<RecipeField>& recipe_fields();
 
 /// A field's value as set_field() reads it: lists with commas.
-std::string field_text(const Recipe& recipe, const Field& field);
+std::string field_text(const Recipe& recipe, const RecipeField& field);
 /// Throws Error, which says where (`where`: "--set", a file), for an unknown key (and names the nearest) or a wrong
 /// value.
 void set_field(Recipe& recipe, const std::string& key, const std::string& text, const std::string& where);

@@ -2,10 +2,10 @@
 
 namespace samplenorm::train {
 
-const std::vector<Field>& recipe_fields() {
+const std::vector<RecipeField>& recipe_fields() {
   constexpr double kMany = 1e9;
   constexpr bool kSameWeights = false;
-  static const std::vector<Field> fields = {
+  static const std::vector<RecipeField> fields = {
       {"model", &Recipe::model, "network"},
       {"data", &Recipe::data, "data set, or 'folder' for images in a folder for each class"},
       {"data_folder", &Recipe::data_folder, "where the data set is; empty: where `samplenorm data fetch` puts it",

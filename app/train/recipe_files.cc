@@ -96,7 +96,7 @@ Recipe find_recipe(const std::string& name_or_file) {
 
 std::string to_json(const Recipe& recipe) {
   Json json = Json::object();
-  for (const Field& field : recipe_fields())
+  for (const RecipeField& field : recipe_fields())
     std::visit([&](auto member) { json[field.name] = recipe.*member; }, field.member);
   return json.dump(2);
 }

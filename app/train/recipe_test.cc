@@ -42,7 +42,8 @@ TEST(Recipe, EveryFieldSurvivesTextAndJson) {
   for (const std::string& name : recipe_names()) {
     const Recipe recipe = find_recipe(name);
     Recipe from_text;
-    for (const Field& field : recipe_fields()) set_field(from_text, field.name, field_text(recipe, field), "a test");
+    for (const RecipeField& field : recipe_fields())
+      set_field(from_text, field.name, field_text(recipe, field), "a test");
     EXPECT_EQ(from_text, recipe) << name;
     EXPECT_EQ(recipe_from_json(to_json(recipe), "a test"), recipe) << name;
     EXPECT_EQ(recipe_from_json(R"({"command": "x", "recipe": )" + to_json(recipe) + "}", "a test"), recipe) << name;

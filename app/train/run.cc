@@ -42,9 +42,9 @@ Run::Run(const TrainerOptions& options, const data::DataSet& set, Listener& list
                                        SgdOptions{recipe_.momentum, recipe_.nesterov, recipe_.weight_decay})),
       checkpoints_(options.folder),
       steps_per_epoch_(training_->steps()) {
-  if (!is_fast_here(recipe_.precision))
-    listener_.on_warning(fmt::format(
-        "this processor has no instructions for {}, which is far slower than float32 on it", recipe_.precision));
+  if (!is_native_here(recipe_.precision))
+    listener_.on_warning(
+        fmt::format("this processor has no instructions for {}: float32 may be faster on it", recipe_.precision));
   trainee_->add_virtual_rows(*training_);
 }
 
