@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include "models/model.h"
 #include "models/norm_by_name.h"
 #include "samplenorm/error.h"
 #include "samplenorm/virtual_batch.h"
@@ -61,10 +60,7 @@ class ConcatenatedContender : public Contender {
 class NetworkStep : public StepContender {
  public:
   NetworkStep(const StepCase& step, const std::string& norm) : step_(step) {
-    torch::manual_seed(1);
-    network_ = models::make_model(step.model, {.norm = norm, .classes = step.classes, .channels = step.images.size(1)});
-    set_seed(*network_, 1);
-    network_->train();
+    network_ = make_network(step, norm);
     virtual_batch_ = virtual_batch_for(first_norm(*network_), step.images);
     optimizer_ = std::make_unique<torch::optim::SGD>(
         network_->parameters(), torch::optim::SGDOptions(/*lr=*/0).momentum(0.9).weight_decay(1e-4));
@@ -82,7 +78,7 @@ class NetworkStep : public StepContender {
     optimizer_->step();
   }
 
-  double loss() const override { return loss_.item<double>(); }
+  double loss() override { return loss_.item<double>(); }
   void release() override { loss_.reset(); }
 
  private:
@@ -115,6 +111,15 @@ std::unique_ptr<Contender> layer_contender(const NetworkLayer& layer, const Step
   const auto made = make_layer(norm, tensors, layer.fusion);
   if (layer.parts.size() == 1) return autograd_contender(made, tensors);
   return std::make_unique<ConcatenatedContender>(made, layer.parts, tensors);
+}
+
+std::shared_ptr<models::Network> make_network(const StepCase& step, const std::string& norm) {
+  torch::manual_seed(1);
+  auto network =
+      models::make_model(step.model, {.norm = norm, .classes = step.classes, .channels = step.images.size(1)});
+  set_seed(*network, 1);
+  network->train();
+  return network;
 }
 
 std::unique_ptr<StepContender> step_contender(const StepCase& step, const std::string& norm) {

@@ -7,6 +7,7 @@
 
 #include "bench/contender.h"
 #include "bench/network_layers.h"
+#include "models/model.h"
 
 namespace samplenorm::bench {
 
@@ -30,9 +31,12 @@ std::unique_ptr<Contender> layer_contender(const NetworkLayer& layer, const Step
 class StepContender : public Contender {
  public:
   /// Of the last forward().
-  virtual double loss() const = 0;
+  virtual double loss() = 0;
   LayerAnswer answer() override { return {}; }
 };
+
+/// The case's network with this norm; its weights are the same at every call and for all norms.
+std::shared_ptr<models::Network> make_network(const StepCase& step, const std::string& norm);
 
 /// forward(): network and loss; backward(): gradients and the optimizer's update, at rate 0, so that the weights stay
 /// what they are, the same for all norms.

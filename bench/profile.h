@@ -31,9 +31,6 @@ struct Profile {
 LayerProfile time_layer(const NetworkLayer& layer, const StepCase& step, const std::vector<std::string>& norms,
                         const Effort& effort);
 
-/// Throws Error where a loss is not a number, or exact norms do not agree on it.
-std::vector<Seconds> time_steps(const StepCase& step, const std::vector<std::string>& norms, const Effort& effort);
-
 // Figures of the norm with this number in Profile::norms. Times are medians.
 
 /// Of one kind of layers, all of them together.

@@ -17,5 +17,6 @@ void add_methods(CLI::App& program);
 void add_profile(CLI::App& program, const std::string& command);
 /// `bench` is the parent of the benchmarks.
 void add_bench_layer(CLI::App& bench, const std::string& command);
+void add_bench_step(CLI::App& bench, const std::string& command);
 
 }  // namespace samplenorm::cli

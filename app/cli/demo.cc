@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,18 +11,26 @@
 #include "cli/norm_list.h"
 #include "cli/race.h"
 #include "cli/text_table.h"
-#include "data/fashion_mnist.h"
+#include "data/source.h"
+#include "train/trainer.h"
 
 namespace samplenorm::cli {
 namespace {
 
 struct DemoOptions {
   std::string norms = kDefaultNorms;
-  RaceOptions race;
-  int64_t limit = 0;
-  std::string folder = data::kFashionMnistFolder;
+  train::Recipe recipe = {.model = "small", .epochs = 1};
   std::string json;
 };
+
+/// The recipe's data set, fetched first if it is one that can be and is not there.
+data::DataSet open_or_fetch(const train::Recipe& recipe) {
+  const auto& source = data::find_source(recipe.data);
+  const auto folder = data::folder_of(source, recipe.data_folder);
+  if (!std::filesystem::exists(folder))
+    source.fetch(folder, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  return train::open_data(recipe);
+}
 
 void print(const std::vector<RaceResult>& results) {
   std::vector<std::vector<std::string>> rows{
@@ -48,27 +57,24 @@ nlohmann::json to_json(const std::vector<RaceResult>& results) {
   return list;
 }
 
-void run_demo(DemoOptions options, const std::string& command) {
+void run_demo(const DemoOptions& options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
-
-  auto images = data::load_fashion_mnist(options.folder);
-  if (options.limit > 0) {
-    images.train = {images.train.images.slice(0, 0, options.limit), images.train.labels.slice(0, 0, options.limit)};
-  }
-  options.race.norms = split_norm_list(options.norms);
-  fmt::print(stderr, "Fashion-MNIST, {} images, {} epoch(s), batch {}, on {}\n", images.train.images.size(0),
-             options.race.epochs, options.race.batch, machine_line());
-  const auto results = race(options.race, images);
+  const auto& recipe = options.recipe;
+  const auto set = open_or_fetch(recipe);
+  fmt::print(stderr, "{} on {}, {} images, {} epoch(s), batch {}, on {}\n", recipe.model, set.name, set.train->size(),
+             recipe.epochs, recipe.batch, machine_line());
+  const auto results = race(recipe, split_norm_list(options.norms), set);
   print(results);
   if (!file) return;
 
   auto record = record_header(command);
-  record["data"] = "Fashion-MNIST";
-  record["training_images"] = images.train.images.size(0);
-  record["epochs"] = options.race.epochs;
-  record["batch"] = options.race.batch;
-  record["seed"] = options.race.seed;
+  record["model"] = recipe.model;
+  record["data"] = set.name;
+  record["training_images"] = set.train->size();
+  record["epochs"] = recipe.epochs;
+  record["batch"] = recipe.batch;
+  record["seed"] = recipe.seed;
   record["results"] = to_json(results);
   file->write(record);
 }
@@ -76,20 +82,24 @@ void run_demo(DemoOptions options, const std::string& command) {
 }  // namespace
 
 void add_demo(CLI::App& program, const std::string& command) {
-  CLI::App* demo = program.add_subcommand("demo", "Train a small network on Fashion-MNIST, once with each norm");
+  CLI::App* demo = program.add_subcommand(
+      "demo", "Train a small network on CIFAR-10, which it gets if need be, once with each norm");
   auto options = std::make_shared<DemoOptions>();
+  auto& recipe = options->recipe;
   add_norm_list(*demo, options->norms, "Norms to compare; 'torch' is libtorch's BatchNorm2d");
-  demo->add_option("--epochs", options->race.epochs, "Passes over the data")
+  demo->add_option("--model", recipe.model, "The network: small, resnet20, ...")->capture_default_str();
+  demo->add_option("--data", recipe.data, "The data set: cifar10, fashion-mnist, ...")->capture_default_str();
+  demo->add_option("--data-folder", recipe.data_folder, "Where it is, if not in its usual place");
+  demo->add_option("--epochs", recipe.epochs, "Passes over the data")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  demo->add_option("--batch", options->race.batch, "Images in a step")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  demo->add_option("--limit", options->limit, "Train on the first so many images only (0: all)")
+  demo->add_option("--batch", recipe.batch, "Images in a step")->check(CLI::PositiveNumber)->capture_default_str();
+  demo->add_option("--limit", recipe.limit, "Train on so many images only, evenly spread (0: all)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  demo->add_option("--seed", options->race.seed, "Of weights, order and samples")->capture_default_str();
-  demo->add_option("--data", options->folder, "Folder with Fashion-MNIST's four files")->capture_default_str();
+  demo->add_option("--seed", recipe.seed, "Of weights, order and samples")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   demo->add_option("--json", options->json, "Write the figures to this file too");
   demo->footer("Example:\n  samplenorm demo --norm torch,LS-1/64,FS-1/64+VDN-2/128 --epochs 2");
   demo->callback([options, command] { run_demo(*options, command); });

@@ -18,11 +18,18 @@ json speed(const Measurement* rival, const Measurement& measurement) {
           {"both", bench::speed_against(*rival, measurement, &Seconds::both)}};
 }
 
-}  // namespace
-
 json spread(const std::vector<double>& seconds) {
   const auto found = bench::quartiles(seconds);
   return {{"q1", found.first}, {"median", found.median}, {"q3", found.third}};
+}
+
+}  // namespace
+
+json phase_spreads(const Seconds& seconds) {
+  return {{"rounds", seconds.both.size()},
+          {"forward", spread(seconds.forward)},
+          {"backward", spread(seconds.backward)},
+          {"both", spread(seconds.both)}};
 }
 
 json measurement_records(const bench::Measurements& all) {
@@ -35,15 +42,12 @@ json measurement_records(const bench::Measurements& all) {
          {"norm", measurement.norm},
          {"path", measurement.path},
          {"sampled", measurement.sampled},
-         {"rounds", measurement.seconds.both.size()},
-         {"forward", spread(measurement.seconds.forward)},
-         {"backward", spread(measurement.seconds.backward)},
-         {"both", spread(measurement.seconds.both)},
          {"speed_against",
           {{"limit", speed(bench::find(all, measurement, bench::kLimit, ""), measurement)},
            {"torch", speed(bench::find(all, measurement, bench::kTorch, bench::kAutograd), measurement)},
            {"exact", speed(bench::find(all, measurement, bench::kExactNorm, measurement.path), measurement)},
            {"onednn", speed(bench::fastest_onednn(all, measurement), measurement)}}}});
+    records.back().update(phase_spreads(measurement.seconds));
   }
   return records;
 }

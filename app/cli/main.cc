@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   bench->require_subcommand(1);
   bench->footer("Example:\n  samplenorm bench layer --quick");
   add_bench_layer(*bench, command);
+  add_bench_step(*bench, command);
   add_data(program, command);
   add_profile(program, command);
   add_methods(program);

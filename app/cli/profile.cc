@@ -2,21 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "bench/quartiles.h"
+#include "bench/step_bench.h"
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/machine.h"
-#include "cli/norm_list.h"
 #include "cli/profile_record.h"
 #include "cli/progress.h"
+#include "cli/step_options.h"
 #include "cli/text_table.h"
-#include "models/model.h"
-#include "samplenorm/error.h"
 
 namespace samplenorm::cli {
 namespace {
@@ -25,38 +23,12 @@ using bench::Phase;
 using bench::Profile;
 using bench::Seconds;
 
-struct ProfileOptions {
-  std::string model;
-  std::string norms = "torch,BN,LS-1/64,FS-1/64";
-  int64_t batch = 0;
-  int64_t side = 0;
-  bool quick = false;
-  std::string json;
-};
-
 constexpr Phase kForward = &Seconds::forward;
 constexpr Phase kBackward = &Seconds::backward;
 constexpr Phase kBoth = &Seconds::both;
 
 std::string milliseconds(double seconds) { return fmt::format("{:.2f}", 1e3 * seconds); }
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
-
-std::string problem_of_model(const std::string& name) {
-  try {
-    models::model_info(name);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-/// A norm that is asked for twice is timed once.
-std::vector<std::string> norms_of(const std::string& list) {
-  std::vector<std::string> norms;
-  for (const auto& norm : split_norm_list(list))
-    if (std::find(norms.begin(), norms.end(), norm) == norms.end()) norms.push_back(norm);
-  return norms;
-}
 
 /// Times are of all layers of a kind together, so that columns add up.
 void print_layers(const Profile& profile) {
@@ -95,7 +67,10 @@ Profile measure(const bench::StepCase& step, const std::vector<std::string>& nor
   const auto layers = bench::layers_of(step.model, step.images);
   Progress progress(static_cast<int64_t>(layers.size()) + 1, "timings");
   int64_t done = 0;
-  profile.steps = bench::time_steps(step, norms, effort);
+  std::vector<bench::NamedStep> steps;
+  for (const auto& norm : norms) steps.push_back(bench::named_step(step, norm));
+  profile.steps = bench::time_steps(steps, effort);
+  steps.clear();
   progress.update(++done, "whole steps");
   for (const auto& layer : layers) {
     profile.layers.push_back(bench::time_layer(layer, step, norms, effort));
@@ -104,28 +79,22 @@ Profile measure(const bench::StepCase& step, const std::vector<std::string>& nor
   return profile;
 }
 
-void run_profile(const ProfileOptions& options, const std::string& command) {
+void run_profile(const StepOptions& options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
   auto record = record_header(command);
   warn_of_load();
 
-  const int64_t side = options.side > 0 ? options.side : models::model_info(options.model).side;
-  const int64_t batch = options.batch > 0 ? options.batch : side < 64 ? 128 : 32;
-  fmt::print("{}, {} images of {} x {}, float32, channels_last, on {}\n\n", options.model, batch, side, side,
-             machine_line());
-  const auto step = bench::make_step_case(options.model, batch, side);
-  const auto profile =
-      measure(step, norms_of(options.norms), options.quick ? bench::kQuickEffort : bench::kProfileEffort);
+  const auto step = options.make_case();
+  fmt::print("{}\n\n", describe(step));
+  const auto profile = measure(step, options.norm_names(), options.quick ? bench::kQuickEffort : bench::kProfileEffort);
   print_layers(profile);
   print_norms(profile);
   fmt::print("\nWith {} normalization, with the ReLU and the residual fused into it, takes {} of a training step.\n",
              profile.norms.front(), percent(bench::share(profile, 0)));
   if (!file) return;
   record.update(profile_record(profile));
-  record["model"] = options.model;
-  record["batch"] = batch;
-  record["side"] = side;
+  add_to_record(step, record);
   file->write(record);
 }
 
@@ -134,18 +103,12 @@ void run_profile(const ProfileOptions& options, const std::string& command) {
 void add_profile(CLI::App& program, const std::string& command) {
   CLI::App* profile = program.add_subcommand(
       "profile", "How much of a training step is normalization, layer by layer, and what each norm saves");
-  auto options = std::make_shared<ProfileOptions>();
-  profile->add_option("--model", options->model, "The network: resnet20, resnet50, densenet121, ...")
-      ->required()
-      ->check(CLI::Validator(problem_of_model, "", "model"));
-  add_norm_list(*profile, options->norms, "Norms to time; savings are against the first");
-  profile->add_option("--batch", options->batch, "Images in a step; by default 128 small ones or 32 large ones")
-      ->check(CLI::PositiveNumber);
-  profile->add_option("--side", options->side, "Height and width of the images; by default the model's own")
-      ->check(CLI::PositiveNumber);
-  profile->add_flag("--quick", options->quick, "Fewer rounds: figures to look at, not to publish");
-  profile->add_option("--json", options->json, "Write the figures to this file too");
-  profile->footer("Example:\n  samplenorm profile --model resnet50 --norm torch,LS-1/64,none --batch 16");
+  auto options = std::make_shared<StepOptions>();
+  options->norms = "torch,BN,LS-1/64,FS-1/64";
+  add_step_options(*profile, *options);
+  profile->footer(
+      "Savings are against the first norm.\n\n"
+      "Example:\n  samplenorm profile --model resnet50 --norm torch,LS-1/64,none --batch 16");
   profile->callback([options, command] { run_profile(*options, command); });
 }
 

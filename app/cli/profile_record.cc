@@ -10,13 +10,6 @@ namespace {
 using bench::Seconds;
 using nlohmann::json;
 
-json times(const Seconds& seconds) {
-  return {{"rounds", seconds.both.size()},
-          {"forward", spread(seconds.forward)},
-          {"backward", spread(seconds.backward)},
-          {"both", spread(seconds.both)}};
-}
-
 json layer_record(const bench::LayerProfile& layer, const bench::Profile& profile) {
   json record{{"names", layer.layer.names},
               {"count", layer.layer.count()},
@@ -26,14 +19,14 @@ json layer_record(const bench::LayerProfile& layer, const bench::Profile& profil
               {"share", bench::seconds_of(layer, 0, &Seconds::both) / bench::step_seconds(profile, 0, &Seconds::both)}};
   for (size_t i = 0; i < profile.norms.size(); ++i) {
     auto& norm = record["norms"][profile.norms[i]];
-    norm = times(layer.seconds[i]);
+    norm = phase_spreads(layer.seconds[i]);
     norm["sampled"] = layer.sampled[i];
   }
   return record;
 }
 
 json step_record(const bench::Profile& profile, size_t norm) {
-  json record = times(profile.steps[norm]);
+  json record = phase_spreads(profile.steps[norm]);
   record["norm"] = profile.norms[norm];
   record["layers_seconds"] = {{"forward", bench::layers_seconds(profile, norm, &Seconds::forward)},
                               {"backward", bench::layers_seconds(profile, norm, &Seconds::backward)},

@@ -1,8 +1,6 @@
 #include "cli/race.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <memory>
@@ -10,45 +8,15 @@
 
 #include "cli/learner.h"
 #include "cli/progress.h"
-#include "samplenorm/error.h"
-#include "samplenorm/norm.h"
+#include "train/evaluation.h"
+#include "train/schedule.h"
 
 namespace samplenorm::cli {
 namespace {
 
 constexpr int64_t kStepsPerTurn = 4;
-constexpr double kHighestRate = 0.1;
-constexpr double kWarmUpPart = 0.2;
 
-using Learners = std::vector<std::shared_ptr<Learner>>;
-
-/// One cycle: up from 0 and down to 0, both in a straight line. `progress` goes from 0 to 1.
-double learning_rate(double progress) {
-  return kHighestRate * std::min(progress / kWarmUpPart, (1 - progress) / (1 - kWarmUpPart));
-}
-
-/// Bytes to inputs of mean 0 and deviation 1.
-struct InputScale {
-  explicit InputScale(const torch::Tensor& images) {
-    const auto values = images.to(torch::kFloat32);
-    mean = values.mean().item<double>();
-    deviation = values.std().item<double>();
-  }
-
-  /// The format is asked for by name, since one channel alone would pass for either.
-  torch::Tensor operator()(const torch::Tensor& bytes) const {
-    auto inputs = torch::empty(bytes.sizes(), torch::kFloat32, torch::MemoryFormat::ChannelsLast);
-    return inputs.copy_(bytes).sub_(mean).div_(deviation);
-  }
-
-  double mean;
-  double deviation;
-};
-
-struct Batch {
-  torch::Tensor images;
-  torch::Tensor labels;
-};
+using Learners = std::vector<std::unique_ptr<Learner>>;
 
 std::string latest_losses(const Learners& learners) {
   std::string text = "loss";
@@ -62,30 +30,28 @@ std::string latest_losses(const Learners& learners) {
 }
 
 /// All learners take the same batches; who begins changes from turn to turn.
-void take_turns(Learners& learners, const std::vector<Batch>& batches, const std::vector<double>& rates, int64_t turn) {
+void take_turns(Learners& learners, const std::vector<data::Batch>& batches, const std::vector<double>& rates,
+                int64_t turn) {
   for (size_t i = 0; i < learners.size(); ++i) {
     auto& learner = *learners[(i + static_cast<size_t>(turn)) % learners.size()];
-    for (size_t j = 0; j < batches.size(); ++j) learner.step(batches[j].images, batches[j].labels, rates[j]);
+    for (size_t j = 0; j < batches.size(); ++j) learner.step(batches[j], rates[j]);
   }
 }
 
-void train(Learners& learners, const RaceOptions& options, const data::LabeledImages& data, const InputScale& scale) {
-  const int64_t steps = data.images.size(0) / options.batch;  // an epoch; the rest of the images sits out
-  const int64_t images_per_step = options.batch * static_cast<int64_t>(learners.size());
-  const auto all_steps = static_cast<double>(options.epochs * steps);
-  Progress progress(options.epochs * steps * images_per_step, "images");
-  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-    for (const auto& learner : learners) set_epoch(*learner, static_cast<uint64_t>(epoch));
-    auto generator = at::detail::createCPUGenerator(options.seed * 1000 + static_cast<uint64_t>(epoch));
-    const auto order = torch::randperm(data.images.size(0), generator, torch::kInt64);
+void train_all(Learners& learners, const train::Recipe& recipe, data::Loader& training) {
+  const int64_t steps = training.steps();
+  const int64_t images_per_step = recipe.batch * static_cast<int64_t>(learners.size());
+  Progress progress(recipe.epochs * steps * images_per_step, "images");
+  for (int64_t epoch = 0; epoch < recipe.epochs; ++epoch) {
+    for (const auto& learner : learners) learner->begin_epoch(epoch);
+    training.begin(epoch);
     for (int64_t begin = 0; begin < steps; begin += kStepsPerTurn) {
       const int64_t end = std::min(begin + kStepsPerTurn, steps);
-      std::vector<Batch> batches;
+      std::vector<data::Batch> batches;
       std::vector<double> rates;
       for (int64_t step = begin; step < end; ++step) {
-        const auto which = order.narrow(0, step * options.batch, options.batch);
-        batches.push_back({scale(data.images.index_select(0, which)), data.labels.index_select(0, which)});
-        rates.push_back(learning_rate((static_cast<double>(epoch * steps + step) + 0.5) / all_steps));
+        batches.push_back(training.next().value());
+        rates.push_back(train::rate_at(recipe, epoch * steps + step, steps));
       }
       take_turns(learners, batches, rates, begin / kStepsPerTurn);
       progress.update((epoch * steps + end) * images_per_step, latest_losses(learners));
@@ -100,31 +66,27 @@ double mean_of_last_quarter(const std::vector<double>& values) {
 
 }  // namespace
 
-std::vector<RaceResult> race(const RaceOptions& options, const data::FashionMnist& images) {
-  const auto& training = images.train;
-  if (training.images.size(0) < options.batch) {
-    throw Error(fmt::format("expected at least one batch of {} training images, found {}", options.batch,
-                            training.images.size(0)));
-  }
-  const InputScale scale(training.images);
-  const auto typical_images = scale(training.images.slice(0, 0, 10000));
+std::vector<RaceResult> race(const train::Recipe& recipe, const std::vector<std::string>& norms,
+                             const data::DataSet& set) {
+  data::Loader training(set, train::loader_options(recipe, true));
+  data::Loader test(set, train::loader_options(recipe, false));
   Learners learners;
-  for (const auto& norm : options.norms) {
-    learners.push_back(std::make_shared<Learner>(norm, data::kFashionMnistClasses, options.seed, typical_images));
-    set_seed(*learners.back(), options.seed);
+  for (const auto& norm : norms) {
+    train::Recipe own = recipe;
+    own.norm = norm;
+    learners.push_back(std::make_unique<Learner>(own, set, training));
   }
-  train(learners, options, training, scale);
+  train_all(learners, recipe, training);
 
-  const auto test_images = scale(images.test.images);
   std::vector<RaceResult> results;
   for (const auto& learner : learners) {
     const auto& seconds = learner->step_seconds();
     RaceResult result;
     result.norm = learner->norm_name();
-    result.test_accuracy = learner->accuracy(test_images, images.test.labels);
+    result.test_accuracy = learner->accuracy(test);
     result.training_loss = mean_of_last_quarter(learner->losses());
     result.step_seconds = bench::quartiles(seconds);
-    result.images_per_second = static_cast<double>(options.batch) / result.step_seconds.median;
+    result.images_per_second = static_cast<double>(recipe.batch) / result.step_seconds.median;
     result.relative_speed = bench::median_ratio(learners.front()->step_seconds(), seconds);
     results.push_back(std::move(result));
   }

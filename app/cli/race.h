@@ -3,21 +3,14 @@
 // The demo's contest: networks that differ in their norm only learn the same batches in turns, a few steps each, so
 // that whatever else the machine does slows all of them alike.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "bench/quartiles.h"
-#include "data/fashion_mnist.h"
+#include "data/data_set.h"
+#include "train/recipe.h"
 
 namespace samplenorm::cli {
-
-struct RaceOptions {
-  std::vector<std::string> norms;
-  int64_t epochs = 1;
-  int64_t batch = 128;
-  uint64_t seed = 1;
-};
 
 struct RaceResult {
   std::string norm;
@@ -28,7 +21,9 @@ struct RaceResult {
   bench::Quartiles step_seconds;
 };
 
-/// Trains and tests; shows its progress on stderr. Throws Error where there are fewer images than a batch has.
-std::vector<RaceResult> race(const RaceOptions& options, const data::FashionMnist& images);
+/// Trains by the recipe, once with each norm in the place of its own, and tests; shows its progress on stderr. Throws
+/// Error.
+std::vector<RaceResult> race(const train::Recipe& recipe, const std::vector<std::string>& norms,
+                             const data::DataSet& set);
 
 }  // namespace samplenorm::cli

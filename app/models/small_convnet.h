@@ -19,8 +19,6 @@ class SmallConvNetImpl : public Network {
 
   torch::Tensor forward(const torch::Tensor& images) override;
 
-  const Norm& first_norm() const { return *norms_.front(); }
-
  private:
   std::vector<torch::nn::Conv2d> convolutions_;
   std::vector<std::shared_ptr<Norm>> norms_;

@@ -1,0 +1,36 @@
+"""`samplenorm demo` on few images: every norm learns the same batches, and the record has what the table shows."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+PROGRAM = pathlib.Path(os.environ["SAMPLENORM_BUILD"]) / "bin/samplenorm"
+NORMS = ["torch", "BN", "LS-1/64", "FS-1/64+VDN-2/128"]
+
+
+def demo(*options):
+    return subprocess.run([PROGRAM, "demo", *map(str, options)], capture_output=True, text=True)
+
+
+def test_networks_of_one_seed_differ_in_their_norm_only(tmp_path):
+    path = tmp_path / "demo.json"
+    result = demo("--data", "synthetic", "--limit", 1024, "--batch", 32, "--norm", ",".join(NORMS), "--json", path)
+    assert result.returncode == 0, result.stderr
+    record = json.loads(path.read_text())
+    assert (record["model"], record["data"], record["training_images"]) == ("small", "synthetic", 1024)
+    results = {found["norm"]: found for found in record["results"]}
+    assert list(results) == NORMS
+    torch, ours = results["torch"], results["BN"]
+    assert abs(torch["training_loss"] - ours["training_loss"]) < 1e-2 * torch["training_loss"]
+    assert torch["relative_speed"] == 1
+    for name, found in results.items():
+        assert name in result.stdout
+        assert found["training_loss"] < 2.3  # less than that of guessing among ten classes
+        assert 0 < found["step_seconds"]["q1"] <= found["step_seconds"]["q3"]
+
+
+def test_missing_data_are_told_in_one_sentence(tmp_path):
+    result = demo("--data", "cifar100", "--data-folder", tmp_path / "none")
+    assert result.returncode == 1 and result.stderr.count("\n") == 1
+    assert "CIFAR-100 is expected as train.bin and test.bin" in result.stderr
