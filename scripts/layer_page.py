@@ -1,16 +1,9 @@
-"""Writes docs/performance.md and its charts from results/layer.json, so that every number on the page was measured.
+"""docs/performance.md and its charts, from results/layer.json."""
 
-    python3 scripts/performance_page.py [--check] [--root DIR]
-
---check writes nothing and fails where a file is not what it would write.
-"""
-
-import argparse
-import json
 import math
-import pathlib
-import sys
 from html import escape
+
+from page_parts import line, number, read_record, svg, table, text, where_measured
 
 RECORD = "results/layer.json"
 PAGE = "docs/performance.md"
@@ -52,15 +45,6 @@ def path_for(shape):
 
 
 # Markdown
-
-def number(value):
-    return "–" if value is None else f"{value:.2f}"
-
-
-def table(head, rows):
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
 
 def shape_name(shape):
     return " × ".join(map(str, shape))
@@ -104,16 +88,6 @@ def rivals_table(record, format):
     return table(["shape, fusion, norm", "torch", "torch.compile", "our exact BN", "oneDNN, its best format"], rows)
 
 
-def doubts(content):
-    """A paragraph where the figures cannot be relied on."""
-    reasons = ["a quick run"] if "--quick" in content["command"].split() else []
-    if content["load_average"] > 0.5 * content["threads"]:
-        reasons.append("on a machine that was busy with other things")
-    if content["commit"].endswith("-dirty") or not content["commit"]:
-        reasons.append("of code that is in no commit")
-    return f"\n**Not to be relied on**: this was {', '.join(reasons)}.\n" if reasons else ""
-
-
 def page(record):
     content = record.content
     compiled = "" if record.compiled else " (torch.compile was not measured)"
@@ -124,11 +98,7 @@ above 1 we are faster.
 
 ## Where this was measured
 
-- processor: {content["cpu"]}, {content["threads"]} threads; load before the run: {content["load_average"]:.2f}
-- when: {content["date"]}, commit `{content["commit"]}`
-- samplenorm {content["samplenorm"]}, libtorch {content["libtorch"]}, {content["onednn"]}{compiled}
-- command: `{content["command"]}`
-{doubts(content)}
+{where_measured(content, f"{content['onednn']}{compiled}")}
 ## Goals
 
 A goal takes the worse of FS-1/64 and LS-1/64 in every case and the geometric mean over the cases of its class. A tensor is
@@ -157,29 +127,7 @@ are called below it.
 # Charts
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 760, 176, 24, 64, 66, 12
-# Light and dark by the reader's own setting; the colours differ in lightness too.
-STYLE = """
-  text { font: 13px system-ui, sans-serif; fill: #24292f }
-  .title { font-size: 15px; font-weight: 600 }
-  .axis { stroke: #8c959f; stroke-width: 1 }
-  .grid { stroke: #d0d7de; stroke-width: 1 }
-  .limit { stroke: #cf222e; stroke-width: 2; stroke-dasharray: 5 3 }
-  .a { fill: #0969da } .b { fill: #80b8f0 } .c { fill: #9a5b00 } .d { fill: #e0a84e }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 }
-    .axis { stroke: #6e7681 } .grid { stroke: #30363d } .limit { stroke: #ff7b72 }
-    .a { fill: #58a6ff } .b { fill: #1f4f8f } .c { fill: #e3b341 } .d { fill: #7d5a12 }
-  }
-"""
 BARS = [("FS-1/64", "forward", "a"), ("FS-1/64", "backward", "b"), ("LS-1/64", "forward", "c"), ("LS-1/64", "backward", "d")]
-
-
-def text(x, y, words, anchor="start", cls=None):
-    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{f" class={chr(34)}{cls}{chr(34)}" if cls else ""}>{escape(words)}</text>'
-
-
-def line(x1, y1, x2, y2, cls):
-    return f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="{cls}"/>'
 
 
 def chart(record, format):
@@ -191,8 +139,7 @@ def chart(record, format):
     top_value = math.ceil(5 * top_value + 0.01) / 5
     x = lambda value: LEFT + (WIDTH - LEFT - RIGHT) * value / top_value
     title = f"BN+ReLU, {format}: speed in parts of the limit"
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 52}" role="img" '
-           f'aria-label="{escape(title)}">', f"<style>{STYLE}</style>", text(LEFT, 22, title, cls="title")]
+    out = [text(LEFT, 22, title, cls="title")]
     for i, (norm, phase, cls) in enumerate(BARS):
         out += [f'<rect x="{LEFT + 140 * i}" y="36" width="12" height="12" class="{cls}"/>',
                 text(LEFT + 140 * i + 18, 47, f"{norm} {phase}")]
@@ -212,38 +159,11 @@ def chart(record, format):
     out += [line(LEFT, TOP, LEFT, bottom, "axis"), line(LEFT, bottom, WIDTH - RIGHT, bottom, "axis"),
             line(x(1), TOP - 6, x(1), bottom, "limit"),
             text((LEFT + WIDTH - RIGHT) / 2, bottom + 40, "limit's time / ours (dashed: the limit itself)", "middle"),
-            text(LEFT - 10, TOP - 8, "N × C × H × W", "end"), "</svg>"]
-    return "\n".join(out) + "\n"
+            text(LEFT - 10, TOP - 8, "N × C × H × W", "end")]
+    return svg(WIDTH, bottom + 52, title, out)
 
-
-# Files
 
 def files(root):
     """Path -> content of everything that is generated."""
-    path = root / RECORD
-    if not path.exists():
-        raise SystemExit(f"performance_page.py: there is no {RECORD}: make it with ./run bench layer --json {RECORD}")
-    record = Record(json.loads(path.read_text()))
+    record = Record(read_record(root, RECORD, f"./run bench layer --json {RECORD}"))
     return {PAGE: page(record), **{f"{CHARTS}/{format}.svg": chart(record, format) for format in FORMATS}}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
-    arguments = parser.parse_args()
-    stale = []
-    for name, content in files(arguments.root).items():
-        path = arguments.root / name
-        if path.exists() and path.read_text() == content:
-            continue
-        stale.append(name)
-        if not arguments.check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
-    if arguments.check and stale:
-        sys.exit(f"performance_page.py: not what {RECORD} gives (run ./run docs): {', '.join(stale)}")
-
-
-if __name__ == "__main__":
-    main()

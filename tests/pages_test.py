@@ -1,4 +1,4 @@
-"""docs/performance.md and its charts are what results/layer.json gives, and the check finds where they are not."""
+"""The pages of docs/ that show figures, and their charts, are what results/ gives, and the check finds where they are not."""
 
 import json
 import os
@@ -11,24 +11,31 @@ import xml.etree.ElementTree
 import pytest
 
 SOURCE = pathlib.Path(os.environ["SAMPLENORM_SOURCE"])
-GENERATED = ["docs/performance.md", "docs/performance/channels_last.svg", "docs/performance/contiguous.svg"]
+LAYER_CHARTS = ["docs/performance/channels_last.svg", "docs/performance/contiguous.svg"]
+CURVES = ["docs/training/loss.svg", "docs/training/accuracy.svg"]
+GENERATED = ["docs/performance.md", "docs/training-results.md", *LAYER_CHARTS, *CURVES]
 
 
 def generate(root, *options):
-    command = [sys.executable, SOURCE / "scripts/performance_page.py", "--root", root, *options]
+    command = [sys.executable, SOURCE / "scripts/write_docs.py", "--root", root, *options]
     result = subprocess.run(command, capture_output=True, text=True)
     return result.returncode, result.stderr
 
 
 @pytest.fixture
 def copy(tmp_path):
-    for name in ["results/layer.json", *GENERATED]:
+    shutil.copytree(SOURCE / "results", tmp_path / "results")
+    for name in GENERATED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(SOURCE / name, tmp_path / name)
     return tmp_path
 
 
-def test_the_page_is_what_the_record_gives():
+def words_of(chart):
+    return [element.text for element in xml.etree.ElementTree.parse(SOURCE / chart).iter() if element.tag.endswith("text")]
+
+
+def test_the_pages_are_what_the_records_give():
     assert generate(SOURCE, "--check") == (0, "")
 
 
@@ -42,14 +49,23 @@ def test_a_file_that_was_edited_is_named_and_written_anew(copy, name):
     assert generate(copy, "--check") == (0, "")
 
 
-def test_a_missing_record_is_one_sentence(tmp_path):
-    status, errors = generate(tmp_path, "--check")
-    assert status == 1 and errors.startswith("performance_page.py: there is no results/layer.json") and errors.count("\n") == 1
+@pytest.mark.parametrize("name", ["results/layer.json", "results/step.json"])
+def test_a_missing_record_is_one_sentence(copy, name):
+    (copy / name).unlink()
+    status, errors = generate(copy, "--check")
+    assert status == 1 and errors.startswith(f"write_docs.py: there is no {name}") and errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", GENERATED[1:])
-def test_charts_are_whole_and_show_every_shape(name):
-    words = [element.text for element in xml.etree.ElementTree.parse(SOURCE / name).iter() if element.tag.endswith("text")]
+@pytest.mark.parametrize("name", LAYER_CHARTS)
+def test_layer_charts_are_whole_and_show_every_shape(name):
     record = json.loads((SOURCE / "results/layer.json").read_text())
     for measurement in record["measurements"]:
-        assert " × ".join(map(str, measurement["shape"])) in words
+        assert " × ".join(map(str, measurement["shape"])) in words_of(name)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_curves_are_whole_and_show_every_run(name):
+    runs = list((SOURCE / "results/training").glob("*/recipe.json"))
+    assert len(runs) >= 4
+    for run in runs:
+        assert json.loads(run.read_text())["recipe"]["norm"] in words_of(name)
