@@ -16,6 +16,8 @@ namespace samplenorm::HWY_NAMESPACE {
 
 template <class T, bool kRelu, bool kResidual, bool kMask>
 struct Expression {
+  static constexpr bool kMasked = kMask;
+
   /// Element i of the inner run that the pointers begin with.
   template <Store kStore, class D>
   static HWY_INLINE void at(D d, const T* x, const T* residual, T* y, uint8_t* mask, int64_t i, hn::Vec<D> scale,
@@ -104,6 +106,37 @@ HWY_INLINE void apply_map(const T* x, const T* residual, T* y, uint8_t* mask, in
   });
 }
 
+/// A line of memory whose first elements, `ending` of them, are the last ones of map c, and the others the first ones
+/// of the next: at once, so that it can be streamed whole. `line` is where it begins; its mask is for its own bits.
+template <class E, class T>
+HWY_INLINE void apply_seam(const Apply<T>& args, const InnerRun<T>& line, int64_t ending, int64_t c) {
+  const hn::ScalableTag<Compute<T>> full;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  for (int64_t i = 0; i < kLineElements<T>; i += kLanes) {
+    const auto is_before = hn::FirstN(full, static_cast<size_t>(HWY_MIN(HWY_MAX(ending - i, 0), kLanes)));
+    const auto scale = hn::IfThenElse(is_before, hn::Set(full, args.scale[c]), hn::Set(full, args.scale[c + 1]));
+    const auto shift = hn::IfThenElse(is_before, hn::Set(full, args.shift[c]), hn::Set(full, args.shift[c + 1]));
+    E::template at<Store::kStreamed>(full, line.x, line.residual, line.y, line.mask, i, scale, shift);
+  }
+}
+
+/// The seam behind the whole lines of a map, up to `begin`, and its bits to the masks of both maps.
+template <class E, class T>
+HWY_INLINE void apply_shared_line(const Apply<T>& args, const InnerRun<T>& run, int64_t begin, int64_t points,
+                                  uint8_t* next_mask, int64_t c) {
+  uint8_t bits[kMaskBytesOfLine] = {};
+  const int64_t ending = points - begin;
+  apply_seam<E>(args, InnerRun<T>{run.x + begin, run.residual + begin, run.y + begin, bits}, ending, c);
+  if constexpr (E::kMasked) {
+    for (int64_t i = 0; i < kLineElements<T>; ++i) {
+      uint8_t* mask = i < ending ? run.mask : next_mask;
+      const int64_t to = i < ending ? begin + i : i - ending;
+      if (to % 8 == 0) mask[to / 8] = 0;
+      set_bit(mask, to, get_bit(bits, i));
+    }
+  }
+}
+
 /// Maps [begin, end) of a contiguous tensor, counted through rows and channels.
 template <Store kStore, class E, class T>
 void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
@@ -111,24 +144,28 @@ void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64
   const int64_t mask_bytes = mask_run_bytes(in);
   const bool overlap = !args.mask && args.y != args.x && args.y != args.residual;
   int64_t n = begin / in.channels, c = begin % in.channels;
+  bool begun = false;  // by the line that it shares with the map before
   for (int64_t map = begin; map < end; ++map, ++c) {
     if (c == in.channels) {
       c = 0;
       ++n;
     }
-    const T* x = args.x + n * in.row_stride + c * points;
     const int64_t o = n * out.row_stride + c * points;
-    const T* residual = args.residual + o;
-    T* y = args.y + o;
-    uint8_t* mask = args.mask + map * mask_bytes;
+    const InnerRun<T> run{args.x + n * in.row_stride + c * points, args.residual + o, args.y + o,
+                          args.mask + map * mask_bytes};
     const auto part = [&]<Store kStoreOfPart>(int64_t from, int64_t to) HWY_ATTR {
-      apply_map<kStoreOfPart, E>(x, residual, y, mask, from, to, args.scale[c], args.shift[c], overlap);
+      apply_map<kStoreOfPart, E>(run.x, run.residual, run.y, run.mask, from, to, args.scale[c], args.shift[c], overlap);
     };
     if constexpr (kStore == Store::kStreamed) {
-      const Lines lines = whole_lines(y, points);
-      part.template operator()<Store::kCached>(0, lines.begin);
+      const Lines lines = whole_lines(run.y, points);
+      if (!begun) part.template operator()<Store::kCached>(0, lines.begin);
       part.template operator()<Store::kStreamed>(lines.begin, lines.end);
-      part.template operator()<Store::kCached>(lines.end, points);
+      begun = lines.end < points && map + 1 < end && c + 1 < in.channels;
+      if (begun) {
+        apply_shared_line<E>(args, run, lines.end, points, run.mask + mask_bytes, c);
+      } else {
+        part.template operator()<Store::kCached>(lines.end, points);
+      }
     } else {
       part.template operator()<Store::kCached>(0, points);
     }

@@ -49,7 +49,8 @@ template <class T, Gate kGate, Pass kPass>
 struct Expression {
   static constexpr bool kSums = kPass != Pass::kCorrectedDx;
   static constexpr bool kDx = kPass != Pass::kSums;
-  static constexpr bool kResidual = kDx && kGate == Gate::kFromMask;
+  static constexpr bool kMasked = kGate == Gate::kFromMask;
+  static constexpr bool kResidual = kDx && kMasked;
 
   /// `get` takes a pointer to per-channel values.
   template <class D, class Get>

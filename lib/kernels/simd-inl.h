@@ -20,6 +20,10 @@ namespace samplenorm::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kLineBytes = 64;
+template <class T>
+constexpr int64_t kLineElements = kLineBytes / static_cast<int64_t>(sizeof(T));
+/// The bits of a line's elements, and a byte that load_mask() may touch.
+constexpr int64_t kMaskBytesOfLine = kLineBytes / 2 / 8 + 1;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
 #define SAMPLENORM_HALF_IN_HARDWARE 1
@@ -141,6 +145,12 @@ HWY_INLINE void store_mask(D d, hn::Mask<D> mask, uint8_t* run, int64_t i) {
   }
 }
 
+HWY_INLINE bool get_bit(const uint8_t* run, int64_t i) { return run[i / 8] >> (i % 8) & 1; }
+/// For bits that are 0 so far.
+HWY_INLINE void set_bit(uint8_t* run, int64_t i, bool value) {
+  run[i / 8] = static_cast<uint8_t>(run[i / 8] | static_cast<unsigned>(value) << (i % 8));
+}
+
 /// Calls step(d, i) for the elements [i, end) from `begin` on with the widest vectors first, then with smaller ones, so
 /// that each element is visited once and nothing beyond is touched. What is streamed is whole lines, which have no
 /// rest.
@@ -154,10 +164,10 @@ HWY_INLINE void for_lanes(D d, int64_t begin, int64_t end, Step step) {
   }
 }
 
-/// Streaming stores are of 16 bytes at least.
+/// Streaming stores are of 16 bytes at least, and a line is a number of them.
 template <class T, class D>
 constexpr bool can_stream(D d) {
-  return hn::MaxLanes(d) * sizeof(T) >= 16;
+  return hn::MaxLanes(d) * sizeof(T) >= 16 && hn::MaxLanes(d) * sizeof(T) <= kLineBytes;
 }
 
 /// Points of a channels-last tensor to work on together: they share the loads of what belongs to a channel. Long runs
@@ -177,10 +187,9 @@ struct Lines {
 };
 template <class T>
 HWY_INLINE Lines whole_lines(const T* to, int64_t count) {
-  constexpr auto kElements = kLineBytes / static_cast<int64_t>(sizeof(T));
   const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLineBytes / sizeof(T));
-  const int64_t begin = (kElements - past) % kElements;
-  return begin > count ? Lines{0, 0} : Lines{begin, begin + (count - begin) / kElements * kElements};
+  const int64_t begin = (kLineElements<T> - past) % kLineElements<T>;
+  return begin > count ? Lines{0, 0} : Lines{begin, begin + (count - begin) / kLineElements<T> * kLineElements<T>};
 }
 
 }  // namespace samplenorm::HWY_NAMESPACE
