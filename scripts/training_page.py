@@ -100,8 +100,8 @@ of the same weights with running statistics computed anew over {recipe["recalibr
 
 {commands}
 
-Commit `{first.about["commit"]}`, {first.about["cpu"]}, {first.about["threads"]} threads. Other things ran on the machine meanwhile, which
-changes no accuracy.
+Commit `{first.about["commit"]}`, {first.about["cpu"]}, threads: {first.about["threads"]}. Accuracies do not depend on what else runs on a machine; the
+time that is waited for data does.
 
 ## Speed of a step
 

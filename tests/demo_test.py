@@ -9,8 +9,9 @@ PROGRAM = pathlib.Path(os.environ["SAMPLENORM_BUILD"]) / "bin/samplenorm"
 NORMS = ["torch", "BN", "LS-1/64", "FS-1/64+VDN-2/128"]
 
 
-def demo(*options):
-    return subprocess.run([PROGRAM, "demo", *map(str, options)], capture_output=True, text=True)
+def demo(*options, **environment):
+    return subprocess.run([PROGRAM, "demo", *map(str, options)], capture_output=True, text=True,
+                          env={**os.environ, **environment})
 
 
 def test_networks_of_one_seed_differ_in_their_norm_only(tmp_path):
@@ -34,3 +35,10 @@ def test_missing_data_are_told_in_one_sentence(tmp_path):
     result = demo("--data", "cifar100", "--data-folder", tmp_path / "none")
     assert result.returncode == 1 and result.stderr.count("\n") == 1
     assert "CIFAR-100 is expected as train.bin and test.bin" in result.stderr
+
+
+def test_without_npm_it_says_so_and_takes_the_images_that_debian_has(tmp_path):
+    result = demo("--limit", 256, "--norm", "BN", SAMPLENORM_DATA=str(tmp_path / "none"), PATH=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "Fashion-MNIST instead" in result.stderr and "small on fashion-mnist, 256 images" in result.stderr
+    assert "BN" in result.stdout

@@ -12,6 +12,7 @@
 #include "cli/race.h"
 #include "cli/text_table.h"
 #include "data/source.h"
+#include "samplenorm/error.h"
 #include "train/trainer.h"
 
 namespace samplenorm::cli {
@@ -19,16 +20,28 @@ namespace {
 
 struct DemoOptions {
   std::string norms = kDefaultNorms;
-  train::Recipe recipe = {.model = "small", .epochs = 1};
+  train::Recipe recipe = {.model = "small", .data = "", .epochs = 1};
   std::string json;
 };
 
-/// The recipe's data set, fetched first if it is one that can be and is not there.
-data::DataSet open_or_fetch(const train::Recipe& recipe) {
-  const auto& source = data::find_source(recipe.data);
-  const auto folder = data::folder_of(source, recipe.data_folder);
-  if (!std::filesystem::exists(folder))
-    source.fetch(folder, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+void fetch_if_missing(const std::string& name) {
+  const auto& source = data::find_source(name);
+  const auto folder = data::folder_of(source, {});
+  const auto say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  if (!std::filesystem::exists(folder)) source.fetch(folder, say);
+}
+
+/// The data set that was asked for; else CIFAR-10, and where it cannot be had Fashion-MNIST, which Debian has.
+data::DataSet open_data(train::Recipe& recipe) {
+  if (recipe.data.empty()) {
+    recipe.data = "cifar10";
+    try {
+      fetch_if_missing(recipe.data);
+    } catch (const Error& error) {
+      fmt::print(stderr, "samplenorm: {}; Fashion-MNIST instead\n", error.what());
+      recipe.data = "fashion-mnist";
+    }
+  }
   return train::open_data(recipe);
 }
 
@@ -57,11 +70,11 @@ nlohmann::json to_json(const std::vector<RaceResult>& results) {
   return list;
 }
 
-void run_demo(const DemoOptions& options, const std::string& command) {
+void run_demo(DemoOptions options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
-  const auto& recipe = options.recipe;
-  const auto set = open_or_fetch(recipe);
+  auto& recipe = options.recipe;
+  const auto set = open_data(recipe);
   fmt::print(stderr, "{} on {}, {} images, {} epoch(s), batch {}, on {}\n", recipe.model, set.name, set.train->size(),
              recipe.epochs, recipe.batch, machine_line());
   const auto results = race(recipe, split_norm_list(options.norms), set);
@@ -88,8 +101,8 @@ void add_demo(CLI::App& program, const std::string& command) {
   auto& recipe = options->recipe;
   add_norm_list(*demo, options->norms, "Norms to compare; 'torch' is libtorch's BatchNorm2d");
   demo->add_option("--model", recipe.model, "The network: small, resnet20, ...")->capture_default_str();
-  demo->add_option("--data", recipe.data, "The data set: cifar10, fashion-mnist, ...")->capture_default_str();
-  demo->add_option("--data-folder", recipe.data_folder, "Where it is, if not in its usual place");
+  auto* data = demo->add_option("--data", recipe.data, "The data set: cifar10 (default), fashion-mnist, ...");
+  demo->add_option("--data-folder", recipe.data_folder, "Where it is, if not in its usual place")->needs(data);
   demo->add_option("--epochs", recipe.epochs, "Passes over the data")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
