@@ -157,7 +157,7 @@ def ticks_over(values, step):
 def loss_chart(runs):
     series = [(run.norm, i, False, run.losses()) for i, run in enumerate(runs)]
     highest = max(value for *_, points in series for _, value in points)
-    return curves(f"Training loss, mean of {STEPS_PER_POINT} steps", "cross entropy", series, ticks_over([0, min(highest, 2.6)], 0.5),
+    return curves(f"Training loss, mean of {STEPS_PER_POINT} steps", "cross entropy", series, ticks_over([0, highest], 0.5),
                   runs[0].recipe["epochs"])
 
 
