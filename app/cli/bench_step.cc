@@ -59,8 +59,10 @@ bench::StepCase read_case(const std::filesystem::path& file) {
       if (key == name) return value;
     throw Error(fmt::format("{}: expected a tensor '{}'", file.string(), name));
   };
-  return {content.metadata.at("model"), tensor("images").contiguous(torch::MemoryFormat::ChannelsLast),
-          tensor("labels"), std::stoll(content.metadata.at("classes"))};
+  const auto images = tensor("images").contiguous(torch::MemoryFormat::ChannelsLast), labels = tensor("labels");
+  if (!content.metadata.contains("model") || !content.metadata.contains("classes"))
+    throw Error(fmt::format("{}: expected metadata 'model' and 'classes'", file.string()));
+  return {content.metadata.at("model"), images, labels, std::stoll(content.metadata.at("classes"))};
 }
 
 std::vector<bench::NamedStep> make_steps(const StepBenchOptions& options, const bench::StepCase& step,
@@ -163,7 +165,7 @@ void run_bench_step(const StepBenchOptions& options, const std::string& command)
 
   const auto step = options.step.make_case();
   fmt::print("{}\n\n", describe(step));
-  const data::TemporaryFolder folder(std::filesystem::temp_directory_path() / "samplenorm-step-");
+  const data::TemporaryFolder folder(std::filesystem::temp_directory_path() / "samplenorm-step");
   const auto case_file = folder.path() / "case.safetensors";
   write_case(step, case_file);
   auto steps = make_steps(options, step, case_file);
