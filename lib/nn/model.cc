@@ -30,4 +30,8 @@ void set_step(torch::nn::Module& model, uint64_t step) {
   for_each_draws(model, [&](Draws& draws) { draws.key.step = step; });
 }
 
+void set_place(torch::nn::Module& model, const Place& place) {
+  for_each_draws(model, [&](Draws& draws) { draws.place = place; });
+}
+
 }  // namespace samplenorm

@@ -70,11 +70,21 @@ class Norm : public torch::nn::Module {
   friend struct torch::nn::AnyModuleHolder;
 };
 
+/// A process's place among those that train together.
+struct Place {
+  int rank = 0;
+  int ranks = 1;
+  /// Sync: a communicator (communicator.h) over which the samples of all ranks are pooled. Empty, Local: each rank has
+  /// statistics of its own, and draws of its own, as if it were a statistic batch of one large process.
+  std::string group = {};
+};
+
 /// What all things share that draw at random: the key of their draws. Set for a whole model by the functions below.
 class Draws {
  public:
   virtual ~Draws() = default;
   Key key;
+  Place place;
 };
 
 /// Gives everything in `model` that draws at random the seed and its number within the model, in the order of
@@ -84,6 +94,8 @@ void set_seed(torch::nn::Module& model, uint64_t seed);
 void set_epoch(torch::nn::Module& model, uint64_t epoch);
 /// Says which training step comes next. Every training forward counts up by itself: needed only to resume a run.
 void set_step(torch::nn::Module& model, uint64_t step);
+/// Says which of several processes this one is. All of them have the same seed, epoch and step.
+void set_place(torch::nn::Module& model, const Place& place);
 
 /// Batch normalization with the statistics of a sample, for inputs of 2 to 5 dimensions.
 class SampledBatchNormImpl : public Norm, public Draws {

@@ -2,6 +2,7 @@
 
 // All of the library.
 
+#include "samplenorm/communicator.h"
 #include "samplenorm/error.h"
 #include "samplenorm/norm.h"
 #include "samplenorm/notation.h"
