@@ -14,7 +14,7 @@ using PhiloxBlock = std::array<uint32_t, 4>;
 PhiloxBlock philox(PhiloxBlock counter, std::array<uint32_t, 2> key);
 
 /// What a stream is for; streams of different purposes never share numbers.
-enum class Purpose : uint32_t { kSamplePerEpoch = 1, kSamplePerStep = 2, kVirtualRows = 3 };
+enum class Purpose : uint32_t { kSamplePerEpoch = 1, kSamplePerStep = 2, kVirtualRows = 3, kNodes = 4 };
 
 /// The sequence of numbers that belongs to (seed, purpose, layer, time, chunk); `chunk` is below 2^32.
 class Stream {

@@ -14,8 +14,13 @@ std::vector<Box> consecutive_rows(const Shape& shape, Ratio ratio, Stream& strea
 }  // namespace
 
 extern const Method batch_sampling;
-const Method batch_sampling = {
-    "BS", "batch sampling", "a of b rows, consecutive, from another begin in every layer", Mixing::kReal, true,
-    true, consecutive_rows};
+const Method batch_sampling = {"BS",
+                               "batch sampling",
+                               "a of b rows, consecutive, from another begin in every layer",
+                               Mixing::kReal,
+                               true,
+                               true,
+                               consecutive_rows,
+                               true};
 
 }  // namespace samplenorm

@@ -18,7 +18,7 @@ std::vector<Box> lattice(const Shape& shape, Ratio ratio, Stream& stream) {
 
   std::vector<Box> boxes;
   for (int64_t row = 0; row < std::min(cell, shape.rows); ++row) {
-    const int64_t offset = offsets[static_cast<size_t>(row)];
+    const int64_t offset = offsets[static_cast<size_t>((shape.first_row + row) % cell)];
     Box box;
     box.rows = {shape.virtual_rows + row, shape.all_rows(), cell};
     box.depths = {offset / (height * width), shape.depth, depth};

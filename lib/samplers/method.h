@@ -28,6 +28,7 @@ struct Method {
   bool draws;  ///< uses `stream`, so that `redraw` makes a difference
   /// The boxes of the method's one group.
   std::vector<Box> (*boxes)(const Shape& shape, Ratio ratio, Stream& stream);
+  bool few_nodes_suffice = false;  ///< rows of some processes stand for all, so that `nodes` makes a difference
 };
 
 /// In the order of documentation.

@@ -48,11 +48,28 @@ TEST(Notation, EveryOptionIsRead) {
 
 TEST(Notation, TheShortestFormIsPrintedAsItWasWritten) {
   for (const std::string text :
-       {"BN", "NS-4/128", "BS-4/128", "FS-1/64", "LS-1/64", "VDN-2/128", "FRS-1/32", "NS-4/128+VDN-2/128",
-        "BS-4/128+VDN-2/128", "FS-1/64+VDN-2/128", "LS-1/64+VDN-2/128;beta=0.3", "FS-1/64+VDN-2/128;beta=0",
-        "FS-1/64+VDN-2/128;beta=1", "BS-4/128;decay=0.7;redraw=step", "BN;decay=1;first=batch", "FRS-1/32;redraw=never",
-        "BN;stat_batch=4", "VDN-2/128;decay=1e-05;field=spectrum",
-        "LS-1/64+VDN-2/128;beta=0.3;decay=0.7;first=batch;redraw=step;stat_batch=4;field=spectrum"})
+       {"BN",
+        "NS-4/128",
+        "BS-4/128",
+        "FS-1/64",
+        "LS-1/64",
+        "VDN-2/128",
+        "FRS-1/32",
+        "NS-4/128+VDN-2/128",
+        "BS-4/128+VDN-2/128",
+        "FS-1/64+VDN-2/128",
+        "LS-1/64+VDN-2/128;beta=0.3",
+        "FS-1/64+VDN-2/128;beta=0",
+        "FS-1/64+VDN-2/128;beta=1",
+        "BS-4/128;decay=0.7;redraw=step",
+        "BN;decay=1;first=batch",
+        "FRS-1/32;redraw=never",
+        "BN;stat_batch=4",
+        "VDN-2/128;decay=1e-05;field=spectrum",
+        "LS-1/64+VDN-2/128;beta=0.3;decay=0.7;first=batch;redraw=step;stat_batch=4;field=spectrum",
+        "BS-4/128;nodes=1/4",
+        "VDN-2/128;nodes=1",
+        "FS-1/64+VDN-2/128;nodes=2/2"})
     EXPECT_EQ(to_string(parse(text)), text);
 }
 
@@ -110,6 +127,7 @@ Spec random_spec(std::mt19937_64& random) {
   if (spec.virtual_rows() > 0) spec.field = static_cast<Field>(random() % 2);
   if (chance()) spec.decay = fraction() + 1e-9 > 1 ? 1 : fraction() / 2 + 1e-9;
   if (chance()) spec.first = First::kBatch;
+  if (method.few_nodes_suffice || is_mix) spec.nodes = chance() ? Nodes{} : Nodes{3, chance() ? 0 : 7};
   if (chance()) spec.stat_batch = static_cast<int64_t>(1 + random() % 1'000'000'000'000);
   return spec;
 }

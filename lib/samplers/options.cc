@@ -1,5 +1,6 @@
 #include "samplers/options.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -15,6 +16,22 @@ std::optional<Number> number(std::string_view text) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc{} || end != text.data() + text.size()) return {};
   return value;
+}
+
+/// "4", or "1/4".
+std::optional<Nodes> read_nodes(std::string_view text) {
+  const size_t slash = text.find('/');
+  const auto part = number<int64_t>(text.substr(0, slash));
+  const auto whole = slash == std::string_view::npos ? 0 : number<int64_t>(text.substr(slash + 1));
+  constexpr int64_t kMost = 1'000'000'000;
+  if (!part || *part < 1 || *part > kMost || !whole || *whole > kMost) return {};
+  if (slash != std::string_view::npos && *whole < *part) return {};
+  return Nodes{*part, *whole};
+}
+
+std::string print(const Nodes& nodes) {
+  if (nodes.part == 0) return "all";
+  return std::to_string(nodes.part) + (nodes.whole == 0 ? "" : "/" + std::to_string(nodes.whole));
 }
 
 std::string print(double value) {
@@ -46,9 +63,10 @@ bool always(const Spec&) { return true; }
 bool is_mix(const Spec& spec) { return spec.methods.size() > 1; }
 bool has_virtual_rows(const Spec& spec) { return spec.virtual_rows() > 0; }
 bool draws(const Spec& spec) {
-  for (const MethodSpec& part : spec.methods)
-    if (method_of(part).draws) return true;
-  return false;
+  return std::ranges::any_of(spec.methods, [](const MethodSpec& part) { return method_of(part).draws; });
+}
+bool few_nodes_suffice(const Spec& spec) {
+  return std::ranges::any_of(spec.methods, [](const MethodSpec& part) { return method_of(part).few_nodes_suffice; });
 }
 
 const std::array kOptions = {
@@ -81,6 +99,14 @@ const std::array kOptions = {
     Option{"field", "'white' or 'spectrum'", "needs virtual rows, as in VDN-2/128", has_virtual_rows,
            [](std::string_view text, Spec& spec) { return read_word(text, kField, spec.field); },
            [](const Spec& spec) { return word(kField, spec.field); }},
+    Option{"nodes", "a whole number of at least 1 or a part of 1, as in 1/4",
+           "needs a method for which the rows of a few processes suffice: BS or VDN", few_nodes_suffice,
+           [](std::string_view text, Spec& spec) {
+             const auto value = read_nodes(text);
+             spec.nodes = value.value_or(Nodes{});
+             return value.has_value();
+           },
+           [](const Spec& spec) { return print(spec.nodes); }},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ const Method virtual_dataset = {"VDN",
                                 Mixing::kVirtual,
                                 true,
                                 false,
-                                virtual_rows};
+                                virtual_rows,
+                                true};
 
 }  // namespace samplenorm

@@ -49,6 +49,16 @@ enum class Field {
   kSpectrum,  ///< Gaussian fields with the data set's mean power spectrum
 };
 
+/// With Sync: how many processes contribute rows (BS) or carry virtual rows (VDN). Drawn anew each epoch.
+struct Nodes {
+  int64_t part = 0;   ///< 0: all of them
+  int64_t whole = 0;  ///< `part` of `whole`; 0: as many as `part` says
+
+  /// Of so many processes; at least 1.
+  int64_t among(int64_t ranks) const;
+  bool operator==(const Nodes&) const = default;
+};
+
 /// A parsed notation. to_string() and parse() are inverse to each other.
 struct Spec {
   std::vector<MethodSpec> methods;
@@ -59,6 +69,7 @@ struct Spec {
   Redraw redraw = Redraw::kEpoch;
   int64_t stat_batch = 0;  ///< real rows normalized together; 0: the whole batch
   Field field = Field::kWhite;
+  Nodes nodes;
 
   /// Virtual rows that the notation asks for: 2 for "FS-1/64+VDN-2/128", 0 without VDN.
   int64_t virtual_rows() const;
@@ -85,8 +96,14 @@ std::string to_string(const Spec& spec);
 std::string paper_name(const Spec& spec);
 
 /// The sample of one layer (of one of its chunks, with stat_batch) for `key`. Throws Error where `shape` has no real
-/// rows, no points, or none of the virtual rows that VDN samples.
+/// rows, no points, or none of the virtual rows that VDN samples. With key.ranks > 1 it is one process's part of the
+/// sample: rows may be missing, and groups may be empty.
 Sample draw(const Spec& spec, const Shape& shape, const Key& key);
+
+/// The processes, of key.ranks, that have a part in the sample; ascending.
+std::vector<int> contributors(const Spec& spec, const Key& key);
+/// Whether process key.rank carries virtual rows.
+bool carries_virtual_rows(const Nodes& nodes, const Key& key);
 
 /// Points in the sample over points in the shape: what the layer really got.
 double sampled_fraction(const Sample& sample, const Shape& shape);

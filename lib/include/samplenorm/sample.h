@@ -58,6 +58,7 @@ struct Shape {
   int64_t depth = 1;
   int64_t height = 1;
   int64_t width = 1;
+  int64_t first_row = 0;  ///< number of the first real row among those of all processes, with Sync
 
   int64_t all_rows() const { return virtual_rows + rows; }
   int64_t map_points() const { return depth * height * width; }
@@ -72,6 +73,8 @@ struct Key {
   uint64_t epoch = 0;
   uint64_t step = 0;   ///< used only with redraw=step
   uint64_t chunk = 0;  ///< which statistic batch of the tensor, with stat_batch
+  uint64_t rank = 0;   ///< with Sync: the process whose part of the sample is drawn
+  uint64_t ranks = 1;  ///< processes that have one sample together
 };
 
 }  // namespace samplenorm
