@@ -6,6 +6,9 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/samplenorm)
 
 install(TARGETS samplenorm EXPORT samplenorm_targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(SAMPLENORM_MPI)
+  install(TARGETS samplenorm_mpi EXPORT samplenorm_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/samplenorm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT samplenorm_targets NAMESPACE samplenorm:: DESTINATION ${package_folder})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/samplenormConfig.cmake.in

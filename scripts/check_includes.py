@@ -27,11 +27,16 @@ PROJECT = {
     "examples": ["lib/include/samplenorm"],
 }
 TORCH = re.compile(r"^(torch|ATen|c10)/")
-ONEDNN = re.compile(r"^(oneapi/dnnl/|dnnl)")
 MAY_USE_TORCH = {"lib/include/samplenorm", "lib/nn", "lib/comm", "app/models", "app/data", "app/train", "app/cli", "bench",
                  "examples"}
 # A sample and its notation are plain data: no torch even though other public headers have it.
-PLAIN_HEADERS = {"error.h", "sample.h", "notation.h"}
+PLAIN_HEADERS = {"error.h", "sample.h", "notation.h", "communicator.h", "mpi.h"}
+# What only one file may include, for the others to stay free of it.
+ONLY_IN = [
+    (re.compile(r"^torch/csrc/distributed/"), "lib/comm/c10d.cc", "c10d"),
+    (re.compile(r"^mpi(-ext)?\.h$"), "lib/comm/mpi.cc", "MPI"),
+    (re.compile(r"^(oneapi/dnnl/|dnnl)"), "bench/onednn.cc", "oneDNN"),
+]
 
 
 def included(path):
@@ -63,15 +68,15 @@ def wrong_includes(root):
                         yield f'{where}: "{name}" is in no folder of the project (write folder/file.h)'
                     elif source != folder and source not in allowed:
                         yield f'{where}: {folder} may not include from {source} ("{name}")'
-                elif TORCH.match(name):
+                    continue
+                for pattern, only, library in ONLY_IN:
+                    if pattern.match(name) and path != root / only:
+                        yield f"{where}: only {only} may use {library} (<{name}>)"
+                if TORCH.match(name):
                     if folder not in MAY_USE_TORCH:
                         yield f"{where}: {folder} may not use torch (<{name}>)"
                     elif folder == "lib/include/samplenorm" and path.name in PLAIN_HEADERS:
                         yield f"{where}: {path.name} is plain data and may not use torch (<{name}>)"
-                elif name == "mpi.h" and path.name != "mpi.cc":
-                    yield f"{where}: only lib/comm/mpi.cc may use MPI"
-                elif ONEDNN.match(name) and path != root / "bench/onednn.cc":
-                    yield f"{where}: only bench/onednn.cc may use oneDNN"
 
 
 def main():

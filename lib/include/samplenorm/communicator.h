@@ -4,6 +4,7 @@
 // dispatcher, a pointer does not): the name of a registered one, or else of a torch.distributed process group.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -66,12 +67,13 @@ std::shared_ptr<Communicator> single_process();
 std::vector<std::shared_ptr<Communicator>> thread_communicators(int size);
 
 /// The process group of torch.distributed with this name (ProcessGroup.group_name in Python). Throws Error if there is
-/// none.
+/// none. It is the same object, which goes on counting, as long as the group is the same; once Python has destroyed the
+/// group, its calls throw Error.
 std::shared_ptr<Communicator> process_group(const std::string& name);
 
 /// Under this name the operators find it in this process. A name can be registered again; a null takes it away.
 void register_communicator(const std::string& name, std::shared_ptr<Communicator> communicator);
-/// A registered one, or else process_group(name), which is kept.
+/// A registered one, or else process_group(name).
 std::shared_ptr<Communicator> find_communicator(const std::string& name);
 
 }  // namespace samplenorm
