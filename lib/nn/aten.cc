@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "comm/pool.h"
 #include "core/points.h"
 #include "nn/implementation.h"
 #include "nn/tensor_layout.h"
@@ -11,7 +12,9 @@ namespace samplenorm::aten {
 namespace {
 
 /// (N, C, ...) as (points of all rows, C).
-at::Tensor as_points(const at::Tensor& x) { return x.movedim(1, -1).reshape({-1, x.size(1)}); }
+at::Tensor as_points(const at::Tensor& x) {
+  return x.movedim(1, -1).reshape({x.numel() / std::max<int64_t>(x.size(1), 1), x.size(1)});
+}
 
 at::Tensor from_points(const at::Tensor& points, const at::Tensor& like) {
   return points.view(like.movedim(1, -1).sizes()).movedim(-1, 1);
@@ -68,6 +71,56 @@ ChunkStatistics statistics_of(const at::Tensor& points, const Chunk& chunk) {
   return out;
 }
 
+/// The same of the points of all processes. The few numbers that they exchange go through the CPU.
+ChunkStatistics pooled_statistics(const at::Tensor& points, const Chunk& chunk, const Plan& plan, at::IntArrayRef sizes,
+                                  Communicator& processes, std::string_view notation) {
+  const auto on_cpu = at::TensorOptions(at::kDouble);
+  const int64_t channels = points.size(1);
+  std::vector<at::Tensor> values;
+  const auto view = [&](const at::Tensor& tensor) {
+    values.push_back(tensor.to(on_cpu).contiguous());
+    return std::span(values.back().mutable_data_ptr<double>(), static_cast<size_t>(channels));
+  };
+  const at::Tensor none = at::zeros({channels}, on_cpu);
+  std::vector<WeightedMoments> weighted;
+  for (const Group& group : chunk.sample.groups) {
+    const auto count = static_cast<double>(group.points());
+    at::Tensor mean = none.clone(), m2 = none.clone();
+    if (count > 0) {
+      const at::Tensor sampled = points.index_select(0, indices_of(group, chunk.shape, points));
+      mean = sampled.mean(0);
+      m2 = (sampled - mean).square().sum(0);
+    }
+    weighted.push_back({group.weight, {count, view(mean), view(m2)}});
+  }
+  pool_moments(processes, plan.contributors, weighted);
+  const Statistics statistics{view(none.clone()), view(none.clone()), view(none.clone())};
+  combine(weighted, statistics);
+
+  std::vector<double> counts;
+  std::vector<at::Tensor> group_means;
+  for (size_t g = 0; g < weighted.size(); ++g) {
+    counts.push_back(weighted[g].moments.count);
+    group_means.push_back(values[2 * g]);
+  }
+  check_values_per_channel(counts, sizes, notation);
+  const size_t first = 2 * weighted.size();
+  const auto back = [&](const at::Tensor& tensor) { return tensor.to(points.options()); };
+  return {back(values[first]), back(values[first + 1]), back(values[first + 2]), back(at::stack(group_means))};
+}
+
+/// Sums over all processes, in their place.
+void pool_sums(Communicator& processes, at::Tensor& sum_dy, at::Tensor& sum_dy_xhat, std::span<double> points) {
+  const auto on_cpu = [](const at::Tensor& tensor) { return tensor.to(at::kCPU, at::kDouble).contiguous().clone(); };
+  const auto view = [](const at::Tensor& tensor) {
+    return std::span(tensor.mutable_data_ptr<double>(), static_cast<size_t>(tensor.numel()));
+  };
+  const at::Tensor all_dy = on_cpu(sum_dy), all_dy_xhat = on_cpu(sum_dy_xhat);
+  pool_gradients(processes, view(all_dy), view(all_dy_xhat), points);
+  sum_dy = all_dy.to(sum_dy.options());
+  sum_dy_xhat = all_dy_xhat.to(sum_dy_xhat.options());
+}
+
 /// One bit a point, in the order in which `y` lies in memory; a row of bytes for each row of y, an inner run (a point's
 /// channels or a channel's map) beginning with a byte.
 at::Tensor pack_mask(const at::Tensor& passes, const at::Tensor& y) {
@@ -116,6 +169,7 @@ at::Tensor concatenated(at::TensorList x) { return x.size() == 1 ? x[0] : at::ca
 }  // namespace
 
 at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& like) {
+  if (like.numel() == 0) return at::empty_like(like);
   const at::Tensor places = at::arange(8, mask.options());
   const int64_t length = run_length(like);
   const at::Tensor bytes = mask.reshape({-1, (length + 7) / 8, 1});
@@ -139,21 +193,24 @@ at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight, const at::Te
 SAMPLENORM_FORWARD(forward) {
   (void)lean;
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key);
-  const ForwardArguments arguments{x, sizes, weight, bias, residual, relu};
+  const auto plan = make_plan(sizes, spec, key, !group.empty());
+  const ForwardArguments arguments{x, sizes, weight, bias, residual, eps, relu};
   check_forward(arguments);
+  const auto processes = communicator_of(group, key);
   const Normalized out = allocate_outputs(arguments, *plan);
-  if (out.y.numel() == 0) return out.tuple();
+  if (out.y.numel() == 0 && !processes) return out.tuple();
 
   const at::Tensor whole = concatenated(x);
   for (int64_t k = 0; k < plan->chunk_count(); ++k) {
     const Chunk& chunk = plan->chunks[static_cast<size_t>(k)];
     const at::Tensor points = chunk_points(whole, chunk);
-    const ChunkStatistics statistics = statistics_of(points, chunk);
+    const ChunkStatistics statistics =
+        processes ? pooled_statistics(points, chunk, *plan, sizes, *processes, spec) : statistics_of(points, chunk);
     const at::Tensor mean = out.mean[k].copy_(statistics.mean);
     const at::Tensor rstd = out.rstd[k].copy_(at::rsqrt(statistics.var + eps));
     out.unbiased_var[k].copy_(statistics.unbiased_var);
     out.group_mean[k].copy_(statistics.group_mean);
+    if (!chunk.has_rows()) continue;
     for (size_t g = 0; g < chunk.sample.groups.size() && !chunk.everything; ++g)
       fill_copy(out.sampled_x, as_points(rows_of(whole, chunk)), chunk, g, x);
 
@@ -169,11 +226,12 @@ SAMPLENORM_FORWARD(forward) {
 
 SAMPLENORM_BACKWARD(backward) {
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key);
+  const auto plan = make_plan(sizes, spec, key, !group.empty());
   const BackwardArguments arguments{dy, x, sizes, weight, bias, mean, rstd, group_mean, sampled_x, mask, lean};
   check_backward(arguments, *plan);
+  const auto processes = communicator_of(group, key);
   Gradients out = allocate_gradients(arguments);
-  if (dy.numel() == 0) return out.tuple();
+  if (dy.numel() == 0 && !processes) return out.tuple();
 
   const at::Tensor whole = concatenated(x);
   out.weight.zero_();
@@ -192,17 +250,22 @@ SAMPLENORM_BACKWARD(backward) {
       const at::Tensor y = lean ? points : points * scale + coefficients.shift[k];
       dpoints = dpoints.masked_fill(y.le(0), 0);
     }
-    const at::Tensor sum_dy = dpoints.sum(0);
+    at::Tensor sum_dy = dpoints.sum(0);
     const at::Tensor xhat = lean ? recovered(points, weight, bias) : (points - mean[k]) * rstd[k];
-    const at::Tensor sum_dy_xhat = (dpoints * xhat).sum(0);
+    at::Tensor sum_dy_xhat = (dpoints * xhat).sum(0);
     out.bias.add_(sum_dy);
     out.weight.add_(sum_dy_xhat);
 
+    std::vector<double> group_points;
+    for (const Group& sampled : chunk.sample.groups) group_points.push_back(static_cast<double>(sampled.points()));
+    if (processes) pool_sums(*processes, sum_dy, sum_dy_xhat, group_points);
+    if (!chunk.has_rows()) continue;
+
     const at::Tensor dx = scale * dpoints;
     for (size_t g = 0; g < chunk.sample.groups.size(); ++g) {
-      const Group& group = chunk.sample.groups[g];
-      const double share = group.weight / static_cast<double>(group.points());
-      const at::Tensor indices = indices_of(group, chunk.shape, points);
+      const Group& sampled_group = chunk.sample.groups[g];
+      const double share = sampled_group.weight / group_points[g];
+      const at::Tensor indices = indices_of(sampled_group, chunk.shape, points);
       const at::Tensor sampled =
           chunk.everything ? points.index_select(0, indices) : copy_of(sampled_x, chunk, g, x).to(points.scalar_type());
       const at::Tensor deviation = sampled - group_mean[k][static_cast<int64_t>(g)];

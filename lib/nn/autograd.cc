@@ -46,7 +46,7 @@ variable_list differentiable_gradients(const at::Tensor& dy, const at::Tensor& x
 struct SampledBatchNormBackward : torch::autograd::Node {
   std::vector<SavedVariable> x;  ///< or y in the lean mode
   SavedVariable weight, bias, mean, rstd, group_mean, sampled_x, mask;
-  std::string spec;
+  std::string spec, group;
   std::vector<int64_t> key;
   double eps = 0;
   bool relu = false, has_residual = false, lean = false;
@@ -59,7 +59,11 @@ struct SampledBatchNormBackward : torch::autograd::Node {
     variable_list inputs;
     for (const SavedVariable& saved : x) inputs.push_back(saved.unpack(lean ? self() : nullptr));
     const at::Tensor gamma = weight.unpack(), beta = bias.unpack();
-    if (at::GradMode::is_enabled() && dy.numel() > 0) {
+    if (at::GradMode::is_enabled() && (dy.numel() > 0 || !group.empty())) {
+      TORCH_CHECK_NOT_IMPLEMENTED(group.empty(),
+                                  "samplenorm: expected statistics of one process where gradients are differentiated "
+                                  "again, got those of the group ",
+                                  group);
       TORCH_CHECK(!lean,
                   "samplenorm: the lean mode keeps no x for a second derivative; use lean(false) where gradients "
                   "are differentiated again");
@@ -72,7 +76,7 @@ struct SampledBatchNormBackward : torch::autograd::Node {
                            .group_mean = group_mean.unpack(),
                            .sampled_x = sampled_x.unpack(),
                            .mask = mask.unpack()};
-    Gradients found = sampled_batch_norm_backward(dy, inputs, gamma, beta, saved, spec, key, relu, lean);
+    Gradients found = sampled_batch_norm_backward(dy, inputs, gamma, beta, saved, spec, key, relu, lean, group);
     std::move(found.x.begin(), found.x.end(), result.begin());
     at::Tensor* behind = result.data() + x.size();
     if (gamma.defined()) behind[0] = found.weight.to(gamma.scalar_type());
@@ -95,7 +99,7 @@ struct SampledBatchNormBackward : torch::autograd::Node {
   variable_list second_order(const at::Tensor& dy, const variable_list& inputs, const at::Tensor& gamma,
                              const at::Tensor& beta) {
     const at::Tensor whole = inputs.size() == 1 ? inputs[0] : at::cat(inputs, 1);
-    const auto plan = make_plan(whole.sizes(), spec, key);
+    const auto plan = make_plan(whole.sizes(), spec, key, /*sync=*/false);
     const variable_list first = differentiable_gradients(dy, whole, gamma, beta, mask.unpack(), *plan, eps, relu);
     variable_list result;
     int64_t channel = 0;
@@ -137,7 +141,7 @@ SAMPLENORM_FORWARD(differentiable) {
   Normalized out;
   {
     at::AutoDispatchBelowADInplaceOrView below;
-    out = sampled_batch_norm(x, gamma, beta, added, std::string(spec), key, eps, relu, lean);
+    out = sampled_batch_norm(x, gamma, beta, added, std::string(spec), key, eps, relu, lean, std::string(group));
   }
   if (!node) return out.tuple();
   torch::autograd::set_history(out.y, node);
@@ -156,6 +160,7 @@ SAMPLENORM_FORWARD(differentiable) {
   save(node->sampled_x, out.sampled_x);
   save(node->mask, out.mask);
   node->spec = spec;
+  node->group = group;
   node->key = key.vec();
   node->eps = eps;
   node->relu = relu;

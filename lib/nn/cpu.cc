@@ -1,10 +1,12 @@
-// The operators on the CPU: five steps, each a kernel, sequenced here. moments, combine, apply; backward, correct.
+// The operators on the CPU: five steps, each a kernel, sequenced here. moments, combine, apply; backward, correct. With
+// Sync the processes meet behind moments and behind backward's sums.
 
 #include <ATen/ATen.h>
 
 #include <cmath>
 #include <type_traits>
 
+#include "comm/pool.h"
 #include "kernels/kernels.h"
 #include "kernels/types.h"
 #include "nn/implementation.h"
@@ -50,6 +52,7 @@ std::span<double> channels_of(std::span<double> all, const Inputs::Part& part) {
 
 int64_t workspace_for(const Inputs& inputs) {
   int64_t most = 0;
+  if (inputs.whole().rows == 0) return most;
   for (const Inputs::Part& part : inputs.parts()) most = std::max(most, kernels::workspace_size(part.layout));
   return most;
 }
@@ -94,9 +97,26 @@ void find_affine(const Parameters<C>& parameters, const C* mean, const C* rstd, 
   }
 }
 
+/// Over which processes are pooled; none without Sync.
+struct Pool {
+  std::shared_ptr<Communicator> communicator;
+  std::string_view notation;
+
+  explicit operator bool() const { return communicator != nullptr; }
+};
+
+void pool(const Pool& pool, const Plan& plan, at::IntArrayRef sizes, std::span<WeightedMoments> groups) {
+  pool_moments(*pool.communicator, plan.contributors, groups);
+  c10::SmallVector<double, 2> points;
+  for (const auto& [weight, moments] : groups) points.push_back(moments.count);
+  check_values_per_channel(points, sizes, pool.notation);
+}
+
 /// Fills mean, rstd, unbiased_var, group_mean and sampled_x of chunk k.
 template <class T>
-void find_statistics(const Inputs& inputs, const Chunk& chunk, int64_t k, double eps, const Normalized& out) {
+void find_statistics(const Inputs& inputs, const ForwardArguments& arguments, const Plan& plan, int64_t k,
+                     const Pool& processes, const Normalized& out) {
+  const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
   using C = Compute<T>;
   const int64_t channels = inputs.whole().channels;
   const auto groups = static_cast<int64_t>(chunk.sample.groups.size());
@@ -110,6 +130,7 @@ void find_statistics(const Inputs& inputs, const Chunk& chunk, int64_t k, double
   for (size_t g = 0; g < chunk.sample.groups.size(); ++g) {
     Moments all{0, scratch.take(channels), scratch.take(channels)};
     for (const Inputs::Part& part : inputs.parts()) {
+      if (chunk.runs[g].empty()) break;  // other processes have this group's points
       Moments moments{0, channels_of(all.mean, part), channels_of(all.m2, part)};
       T* copy = chunk.everything ? nullptr : writable<T>(out.sampled_x, place_of_copy(chunk, g, inputs, part));
       kernels::moments(part.layout.with_rows(chunk.shape.all_rows()),
@@ -118,23 +139,26 @@ void find_statistics(const Inputs& inputs, const Chunk& chunk, int64_t k, double
       all.count = moments.count;
     }
     weighted.push_back({chunk.sample.groups[g].weight, all});
-    C* group_mean = writable<C>(out.group_mean, (k * groups + static_cast<int64_t>(g)) * channels);
-    std::transform(all.mean.begin(), all.mean.end(), group_mean, [](double mean) { return static_cast<C>(mean); });
   }
+  if (processes) pool(processes, plan, arguments.sizes, weighted);
   combine(weighted, statistics);
+  C* group_mean = writable<C>(out.group_mean, k * groups * channels);
+  for (const WeightedMoments& group : weighted)
+    group_mean =
+        std::ranges::transform(group.moments.mean, group_mean, [](double mean) { return static_cast<C>(mean); }).out;
 
   C* mean = writable<C>(out.mean, k * channels);
   C* rstd = writable<C>(out.rstd, k * channels);
   C* unbiased_var = writable<C>(out.unbiased_var, k * channels);
   for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
     mean[c] = static_cast<C>(statistics.mean[c]);
-    rstd[c] = static_cast<C>(1 / std::sqrt(statistics.var[c] + eps));
+    rstd[c] = static_cast<C>(1 / std::sqrt(statistics.var[c] + arguments.eps));
     unbiased_var[c] = static_cast<C>(statistics.unbiased_var[c]);
   }
 }
 
 template <class T>
-void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Plan& plan, double eps,
+void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Plan& plan, const Pool& processes,
                const Normalized& out) {
   using C = Compute<T>;
   const Layout& whole = inputs.whole();
@@ -143,7 +167,8 @@ void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Pl
   const Parameters<C> parameters(arguments.weight, arguments.bias, out.mean.scalar_type());
   for (int64_t k = 0; k < plan.chunk_count(); ++k) {
     const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
-    find_statistics<T>(inputs, chunk, k, eps, out);
+    find_statistics<T>(inputs, arguments, plan, k, processes, out);
+    if (!chunk.has_rows()) continue;
     Scratch<C, ForCoefficients> scratch(2 * whole.channels);
     const std::span<C> scale = scratch.take(whole.channels), shift = scratch.take(whole.channels);
     find_affine(parameters, constant<C>(out.mean, k * whole.channels), constant<C>(out.rstd, k * whole.channels), scale,
@@ -172,9 +197,10 @@ class ChunkBackward {
   using C = Compute<T>;
 
   ChunkBackward(const Inputs& inputs, const BackwardArguments& arguments, const at::Tensor& dy, bool relu,
-                const Gradients& out)
+                Communicator* processes, const Gradients& out)
       : inputs_(inputs),
         arguments_(arguments),
+        processes_(processes),
         dy_(dy),
         relu_(relu),
         out_(out),
@@ -195,19 +221,20 @@ class ChunkBackward {
     rstd_ = constant<C>(arguments_.rstd, k * channels);
     find_coefficients();
 
-    if (chunk.everything) {
-      pass(chunk, Pass::kSums);
-      finish_sums();
-      find_correction(1.0 / static_cast<double>(chunk.sample.groups.front().points()));
-      pass(chunk, Pass::kCorrectedDx);
-    } else {
-      pass(chunk, Pass::kSumsAndDx);
-      finish_sums();
-      for (size_t g = 0; g < chunk.sample.groups.size(); ++g) correct_group(chunk, k, g);
-    }
+    c10::SmallVector<double, 2> points;
+    for (const Group& group : chunk.sample.groups) points.push_back(static_cast<double>(group.points()));
+    pass(chunk, chunk.everything ? Pass::kSums : Pass::kSumsAndDx);
+    finish_sums();
     for (size_t c = 0; c < dweight.size(); ++c) {
       dweight[c] += sum_dy_xhat_[c];
       dbias[c] += sum_dy_[c];
+    }
+    if (processes_) pool_gradients(*processes_, sum_dy_, sum_dy_xhat_, points);
+    if (chunk.everything) {
+      find_correction(1 / points.front());
+      pass(chunk, Pass::kCorrectedDx);
+    } else {
+      for (size_t g = 0; g < points.size(); ++g) correct_group(chunk, k, g, points[g]);
     }
   }
 
@@ -225,6 +252,11 @@ class ChunkBackward {
   }
 
   void pass(const Chunk& chunk, Pass kind) {
+    if (!chunk.has_rows()) {
+      std::ranges::fill(sum_dy_, 0);
+      std::ranges::fill(sum_dy_xhat_, 0);
+      return;
+    }
     const Layout& whole = inputs_.whole();
     const bool has_mask = arguments_.mask && arguments_.mask->defined();
     const int64_t rows = chunk.shape.all_rows();
@@ -277,12 +309,13 @@ class ChunkBackward {
     }
   }
 
-  void correct_group(const Chunk& chunk, int64_t k, size_t g) {
-    const Group& group = chunk.sample.groups[g];
+  /// `points` are those of all processes.
+  void correct_group(const Chunk& chunk, int64_t k, size_t g, double points) {
+    if (chunk.runs[g].empty()) return;
     const int64_t channels = inputs_.whole().channels;
     const auto groups = static_cast<int64_t>(chunk.sample.groups.size());
     const C* group_mean = constant<C>(arguments_.group_mean, (k * groups + static_cast<int64_t>(g)) * channels);
-    find_correction(group.weight / static_cast<double>(group.points()));
+    find_correction(chunk.sample.groups[g].weight / points);
     for (size_t i = 0; i < inputs_.parts().size(); ++i) {
       const Inputs::Part& part = inputs_.parts()[i];
       const int64_t c = part.first_channel;
@@ -299,6 +332,7 @@ class ChunkBackward {
 
   const Inputs& inputs_;
   const BackwardArguments& arguments_;
+  Communicator* const processes_;
   const at::Tensor& dy_;
   const bool relu_;
   const Gradients& out_;
@@ -312,7 +346,7 @@ class ChunkBackward {
 
 template <class T>
 void differentiate(const Inputs& inputs, const BackwardArguments& arguments, const Plan& plan, bool relu,
-                   const Gradients& out) {
+                   Communicator* processes, const Gradients& out) {
   using C = Compute<T>;
   const int64_t channels = inputs.whole().channels;
   Scratch<double, ForParameters> scratch(2 * channels);
@@ -320,7 +354,7 @@ void differentiate(const Inputs& inputs, const BackwardArguments& arguments, con
   std::ranges::fill(dweight, 0);
   std::ranges::fill(dbias, 0);
   const at::Tensor dy = inputs.dense_like_whole(arguments.dy);
-  ChunkBackward<T> backward(inputs, arguments, dy, relu, out);
+  ChunkBackward<T> backward(inputs, arguments, dy, relu, processes, out);
   for (int64_t k = 0; k < plan.chunk_count(); ++k) backward.run(plan.chunks[static_cast<size_t>(k)], k, dweight, dbias);
   std::ranges::transform(dweight, writable<C>(out.weight), [](double sum) { return static_cast<C>(sum); });
   std::ranges::transform(dbias, writable<C>(out.bias), [](double sum) { return static_cast<C>(sum); });
@@ -331,25 +365,29 @@ void differentiate(const Inputs& inputs, const BackwardArguments& arguments, con
 SAMPLENORM_FORWARD(forward) {
   (void)lean;
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key);
-  const ForwardArguments arguments{x, sizes, weight, bias, residual, relu};
+  const auto plan = make_plan(sizes, spec, key, !group.empty());
+  const ForwardArguments arguments{x, sizes, weight, bias, residual, eps, relu};
   check_forward(arguments);
+  const Pool processes{communicator_of(group, key), spec};
   const Normalized out = allocate_outputs(arguments, *plan);
-  if (out.y.numel() > 0)
-    with_type(out.y.scalar_type(),
-              [&]<class T>(std::type_identity<T>) { normalize<T>(Inputs(x, sizes), arguments, *plan, eps, out); });
+  if (out.y.numel() > 0 || processes)
+    with_type(out.y.scalar_type(), [&]<class T>(std::type_identity<T>) {
+      normalize<T>(Inputs(x, sizes), arguments, *plan, processes, out);
+    });
   return out.tuple();
 }
 
 SAMPLENORM_BACKWARD(backward) {
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key);
+  const auto plan = make_plan(sizes, spec, key, !group.empty());
   const BackwardArguments arguments{dy, x, sizes, weight, bias, mean, rstd, group_mean, sampled_x, mask, lean};
   check_backward(arguments, *plan);
+  const auto processes = communicator_of(group, key);
   const Gradients out = allocate_gradients(arguments);
-  if (dy.numel() > 0)
-    with_type(dy.scalar_type(),
-              [&]<class T>(std::type_identity<T>) { differentiate<T>(Inputs(x, sizes), arguments, *plan, relu, out); });
+  if (dy.numel() > 0 || processes)
+    with_type(dy.scalar_type(), [&]<class T>(std::type_identity<T>) {
+      differentiate<T>(Inputs(x, sizes), arguments, *plan, relu, processes.get(), out);
+    });
   return out.tuple();
 }
 

@@ -90,6 +90,16 @@ void check_backward(const BackwardArguments& arguments, const Plan& plan) {
     TORCH_CHECK(!chunk.everything, kName, ": expected x itself, not y: the statistics are of all points");
 }
 
+std::shared_ptr<Communicator> communicator_of(std::string_view group, at::IntArrayRef key) {
+  if (group.empty()) return nullptr;
+  auto communicator = find_communicator(std::string(group));
+  const int64_t rank = key.size() == 6 ? key[4] : 0, ranks = key.size() == 6 ? key[5] : 1;
+  TORCH_CHECK_VALUE(communicator->rank() == rank && communicator->size() == ranks, kName, ": expected rank ",
+                    communicator->rank(), " of ", communicator->size(), " in the key, as the group ", group,
+                    " has it, got ", rank, " of ", ranks);
+  return communicator;
+}
+
 at::ScalarType statistics_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }

@@ -9,6 +9,7 @@
 
 #include "nn/operators.h"
 #include "nn/plan.h"
+#include "samplenorm/communicator.h"
 
 namespace samplenorm {
 
@@ -21,6 +22,7 @@ struct ForwardArguments {
   const OptionalTensor& weight;
   const OptionalTensor& bias;
   const OptionalTensor& residual;
+  double eps;
   bool relu;
 
   /// Whether backward needs ReLU's mask from forward.
@@ -45,6 +47,9 @@ struct BackwardArguments {
 };
 void check_backward(const BackwardArguments& arguments, const Plan& plan);
 
+/// The communicator with the name `group`, which must have the key's rank and ranks; null without a name.
+std::shared_ptr<Communicator> communicator_of(std::string_view group, at::IntArrayRef key);
+
 /// float32, or float64 for float64 activations.
 at::ScalarType statistics_type(const at::Tensor& x);
 
@@ -67,12 +72,12 @@ inline at::Tensor value_or_undefined(const OptionalTensor& tensor) { return tens
 #define SAMPLENORM_FORWARD(name)                                                                                 \
   Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,             \
                          const OptionalTensor& residual, std::string_view spec, at::IntArrayRef key, double eps, \
-                         bool relu, bool lean)
+                         bool relu, bool lean, std::string_view group)
 #define SAMPLENORM_BACKWARD(name)                                                                              \
   Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                  \
                         const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,            \
                         const at::Tensor& group_mean, const at::Tensor& sampled_x, const OptionalTensor& mask, \
-                        std::string_view spec, at::IntArrayRef key, bool relu, bool lean)
+                        std::string_view spec, at::IntArrayRef key, bool relu, bool lean, std::string_view group)
 
 namespace cpu {
 SAMPLENORM_FORWARD(forward);

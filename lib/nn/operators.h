@@ -31,10 +31,11 @@ struct Normalized {
 
 /// Normalizes x, one or more tensors as if concatenated along channels, by the statistics of the sample that (spec,
 /// key) draw from it, adds the residual, applies ReLU. `lean` is for autograd alone: it keeps y instead of x where it
-/// can.
+/// can. The key is {seed, layer, epoch, step}, and behind that {rank, ranks} among several processes; with `group`, the
+/// name of a communicator, their samples are pooled (Sync), and each of them has to call this, without rows too.
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
-                              bool relu, bool lean = false);
+                              bool relu, bool lean = false, const std::string& group = {});
 
 struct Gradients {
   std::vector<at::Tensor> x;  ///< of each input
@@ -46,10 +47,11 @@ struct Gradients {
   Tuple tuple() const { return {x, weight, bias, residual}; }
 };
 
-/// `saved` is what sampled_batch_norm returned for the same arguments; its y is not used. With `lean`, x is y.
+/// `saved` is what sampled_batch_norm returned for the same arguments; its y is not used. With `lean`, x is y. With
+/// `group` the gradients of weight and bias are still those of this process's rows.
 Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, const at::Tensor& weight,
                                       const at::Tensor& bias, const Normalized& saved, const std::string& spec,
-                                      at::IntArrayRef key, bool relu, bool lean = false);
+                                      at::IntArrayRef key, bool relu, bool lean = false, const std::string& group = {});
 
 /// Counts the batch and moves the running statistics towards the mean over the chunks of (mean, var), by `momentum`, or
 /// by 1 / num_batches_tracked without it. With `first_is_batch` the first batch replaces them.

@@ -86,14 +86,18 @@ torch::Tensor SampledBatchNormImpl::forward_concatenated(torch::TensorList input
 }
 
 torch::Tensor SampledBatchNormImpl::train_on(torch::TensorList x, const torch::Tensor& residual) {
-  const std::array<int64_t, 4> draw_key = {static_cast<int64_t>(key.seed), static_cast<int64_t>(key.layer),
-                                           static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)};
+  const std::array<int64_t, 6> draw_key = {static_cast<int64_t>(key.seed),
+                                           static_cast<int64_t>(key.layer),
+                                           static_cast<int64_t>(key.epoch),
+                                           static_cast<int64_t>(key.step),
+                                           place.rank,
+                                           place.ranks};
   const Normalized out = sampled_batch_norm(x, weight, bias, residual, options.spec(), draw_key, options.eps(),
-                                            options.relu(), options.lean());
+                                            options.relu(), options.lean(), place.group);
   ++key.step;
   if (options.track_running_stats()) {
     torch::NoGradGuard no_grad;
-    if (out.y.numel() > 0) {
+    if (out.y.numel() > 0 || !place.group.empty()) {
       update_running_statistics_(running_mean, running_var, num_batches_tracked, out.mean, out.unbiased_var,
                                  spec_.decay ? spec_.decay : options.momentum(), spec_.first == First::kBatch);
     } else {
@@ -112,7 +116,11 @@ torch::Tensor SampledBatchNormImpl::evaluate(const torch::Tensor& x, const torch
 
 std::vector<Sample> SampledBatchNormImpl::sample(torch::IntArrayRef sizes) const {
   std::vector<Sample> samples;
-  for (Chunk& chunk : make_plan(sizes, spec_, key).chunks) samples.push_back(std::move(chunk.sample));
+  Key placed = key;
+  placed.rank = static_cast<uint64_t>(place.rank);
+  placed.ranks = static_cast<uint64_t>(place.ranks);
+  for (Chunk& chunk : make_plan(sizes, spec_, placed, !place.group.empty()).chunks)
+    samples.push_back(std::move(chunk.sample));
   return samples;
 }
 
@@ -120,6 +128,7 @@ std::shared_ptr<torch::nn::Module> SampledBatchNormImpl::clone(const std::option
   torch::NoGradGuard no_grad;
   std::shared_ptr<SampledBatchNormImpl> copy = fresh();
   copy->key = key;
+  copy->place = place;
   const auto copy_all = [&](const auto& from, const auto& to) {
     for (const auto& item : from) {
       if (!item.value().defined()) continue;

@@ -29,7 +29,7 @@ torch::Tensor double_buffer(const torch::Tensor& values) {
 }  // namespace
 
 VirtualBatchImpl::VirtualBatchImpl(const VirtualBatchOptions& options)
-    : rows_(options.rows()), stat_batch_(options.stat_batch()) {
+    : rows_(options.rows()), stat_batch_(options.stat_batch()), nodes_(options.nodes()) {
   TORCH_CHECK(options.mean().dim() == 1 && options.mean().sizes() == options.std().sizes(),
               "VirtualBatch: expected a mean and a std of size [channels], got ", options.mean().sizes(), " and ",
               options.std().sizes());
@@ -75,27 +75,41 @@ torch::Tensor VirtualBatchImpl::virtual_rows(const torch::Tensor& batch, uint64_
   return rows.to(batch.options());
 }
 
+bool VirtualBatchImpl::carries_rows() const {
+  if (place.group.empty()) return true;
+  return carries_virtual_rows(nodes_, {.seed = key.seed,
+                                       .epoch = key.epoch,
+                                       .rank = static_cast<uint64_t>(place.rank),
+                                       .ranks = static_cast<uint64_t>(place.ranks)});
+}
+
 torch::Tensor VirtualBatchImpl::put_before(const torch::Tensor& batch) {
   if (!is_training()) return batch;
   const int64_t rows = batch.size(0);
-  const int64_t chunk_rows = stat_batch_ == 0 ? rows : stat_batch_;
+  const bool sync = !place.group.empty();
+  const int64_t chunk_rows = stat_batch_ == 0 ? std::max<int64_t>(rows, 1) : stat_batch_;
+  // Chunks are counted through all processes; with Sync each of them is one, without rows too.
+  const int64_t chunks = sync ? 1 : (rows + chunk_rows - 1) / chunk_rows;
+  const int64_t first_chunk = place.rank * chunks;
   std::vector<torch::Tensor> parts;
-  for (int64_t first = 0; first < rows; first += chunk_rows) {
-    parts.push_back(virtual_rows(batch, static_cast<uint64_t>(first / chunk_rows)));
+  for (int64_t k = 0; k < chunks && carries_rows(); ++k) {
+    const int64_t first = k * chunk_rows;
+    parts.push_back(virtual_rows(batch, static_cast<uint64_t>(first_chunk + k)));
     parts.push_back(batch.narrow(0, first, std::min(chunk_rows, rows - first)));
   }
   ++key.step;
-  return rows == 0 ? batch : torch::cat(parts).contiguous(batch.suggest_memory_format());
+  return parts.empty() ? batch : torch::cat(parts).contiguous(batch.suggest_memory_format());
 }
 
 torch::Tensor VirtualBatchImpl::take_off(const torch::Tensor& output) const {
-  if (!is_training()) return output;
+  if (!is_training() || !carries_rows()) return output;
   const int64_t rows = output.size(0);
   const int64_t chunk_rows = stat_batch_ == 0 ? rows : rows_ + stat_batch_;
+  const int64_t least = place.group.empty() ? 1 : 0;
   std::vector<torch::Tensor> parts;
   for (int64_t first = 0; first < rows; first += chunk_rows) {
     const int64_t last = std::min(first + chunk_rows, rows);
-    TORCH_CHECK(last - first > rows_, "VirtualBatch: expected real rows behind the ", rows_,
+    TORCH_CHECK(last - first >= rows_ + least, "VirtualBatch: expected real rows behind the ", rows_,
                 " virtual ones, got an output of size ", output.sizes());
     parts.push_back(output.narrow(0, first + rows_, last - first - rows_));
   }

@@ -53,10 +53,13 @@ struct VirtualBatchOptions {
   /// Real rows normalized together, as in the notation; each such chunk gets virtual rows of its own. 0: the whole
   /// batch.
   TORCH_ARG(int64_t, stat_batch) = 0;
+  /// How many of the processes of a Sync carry virtual rows, as in the notation.
+  TORCH_ARG(Nodes, nodes);
 };
 
 /// Puts virtual rows before the batch at a network's input and takes them off its output. In evaluation it does
-/// nothing. The rows are drawn by (seed, step): key.step counts training batches.
+/// nothing. The rows are drawn by (seed, step): key.step counts training batches. Of several processes each has rows of
+/// its own; with Sync those that `nodes` chooses, also where they have no real rows.
 class VirtualBatchImpl : public torch::nn::Module, public Draws {
  public:
   VirtualBatchImpl(torch::Tensor mean, torch::Tensor std, int64_t rows)
@@ -80,8 +83,11 @@ class VirtualBatchImpl : public torch::nn::Module, public Draws {
   torch::Tensor virtual_rows(const torch::Tensor& batch, uint64_t chunk) const;
 
  private:
+  bool carries_rows() const;
+
   int64_t rows_;
   int64_t stat_batch_;
+  Nodes nodes_;
   torch::Tensor mean_;
   torch::Tensor std_;
   torch::Tensor color_;      // the square root of the spectrum, (H, W, C, C)
