@@ -1,0 +1,129 @@
+"""The operators under torch.distributed: statistics over the processes of a Gloo group, on CPU tensors.
+
+Every process compares what it gets for its rows with what one process gets for all of them.
+"""
+
+import os
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+ROWS, CHANNELS, SIDE = 8, 3, 6
+
+
+def load():
+    torch.ops.load_library(os.environ["SAMPLENORM_LIBRARY"])
+    return torch.ops.samplenorm.sampled_batch_norm
+
+
+def problem():
+    """x, weight, bias, residual and the gradient of y, of all processes together."""
+    generator = torch.Generator().manual_seed(5)
+    draw = lambda *sizes: torch.randn(*sizes, generator=generator, dtype=torch.float64)
+    shape = (ROWS, CHANNELS, SIDE, SIDE)
+    return 2 * draw(*shape) + 1, draw(CHANNELS), draw(CHANNELS), draw(*shape), draw(*shape)
+
+
+def results(operator, rows, spec, rank=0, ranks=1, group=""):
+    """y and the gradients of x, weight, bias and residual, of the rows in the slice."""
+    x, weight, bias, residual, dy = problem()
+    x, residual, dy = (tensor[rows].contiguous(memory_format=torch.channels_last) for tensor in (x, residual, dy))
+    leaves = [tensor.requires_grad_() for tensor in (x, weight, bias, residual)]
+    y = operator([x], weight, bias, residual, spec, [7, 3, 2, 0, rank, ranks], 1e-5, True, False, group)[0]
+    return [y, *torch.autograd.grad(y, leaves, dy)]
+
+
+def assert_same(mine, whole, rows):
+    for name, a, b in zip(("y", "dx", "dresidual"), (mine[0], mine[1], mine[4]), (whole[0], whole[1], whole[4])):
+        torch.testing.assert_close(a, b[rows], rtol=1e-9, atol=1e-10, msg=lambda text: f"{name}: {text}")
+    for a, b in zip(mine[2:4], whole[2:4]):  # of the process's own rows: the user's all-reduce adds them up
+        total = a.detach().clone()
+        dist.all_reduce(total)
+        torch.testing.assert_close(total, b, rtol=1e-9, atol=1e-10)
+
+
+def sync_equals_one_process(rank, ranks):
+    operator, group = load(), dist.group.WORLD.group_name
+    rows = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
+    for spec in ("BN", "FS-1/4", "LS-1/4"):
+        assert_same(results(operator, rows, spec, rank, ranks, group), results(operator, slice(None), spec), rows)
+
+
+def sync_takes_unequal_and_empty_shares(rank, ranks):
+    operator, group = load(), dist.group.WORLD.group_name
+    first = [0, 3, 3, 7, ROWS] if ranks == 4 else [0, 0, ROWS]
+    rows = slice(first[rank], first[rank + 1])
+    for spec in ("BN", "FS-1/4"):
+        assert_same(results(operator, rows, spec, rank, ranks, group), results(operator, slice(None), spec), rows)
+
+
+def few_nodes_give_all_the_same_statistics(rank, ranks):
+    operator, group = load(), dist.group.WORLD.group_name
+    x = problem()[0]
+    half = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
+    mean = operator([x[half]], None, None, None, "BS-2/4;nodes=1/2", [7, 3, 2, 0, rank, ranks], 1e-5, False, False,
+                    group)[1]
+    everyones = [torch.empty_like(mean) for _ in range(ranks)]
+    dist.all_gather(everyones, mean)
+    assert all(torch.equal(other, mean) for other in everyones)
+
+
+def local_equals_a_statistic_batch_in_one_process(rank, ranks):
+    operator = load()
+    share = ROWS // ranks
+    rows = slice(rank * share, (rank + 1) * share)
+    for spec in ("BN", "BS-1/2", "FS-1/4", "LS-1/4"):
+        whole = results(operator, slice(None), f"{spec};stat_batch={share}")
+        assert_same(results(operator, rows, spec, rank, ranks), whole, rows)
+
+
+def sync_works_under_torch_compile(rank, ranks):
+    operator, group = load(), dist.group.WORLD.group_name
+    rows = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
+    x, weight, bias, residual, dy = problem()
+
+    @torch.compile(backend="aot_eager", fullgraph=True)
+    def layer(x, weight, bias):
+        return operator([x * 2], weight, bias, None, "LS-1/4", [7, 3, 2, 0, rank, ranks], 1e-5, True, False, group)[0] + 1
+
+    def plain(x, weight, bias):
+        return operator([x * 2], weight, bias, None, "LS-1/4", [7, 3, 2, 0], 1e-5, True)[0] + 1
+
+    mine, whole = x[rows].clone().requires_grad_(), x.clone().requires_grad_()
+    y, expected = layer(mine, weight, bias), plain(whole, weight, bias)
+    torch.testing.assert_close(y, expected[rows], rtol=1e-9, atol=1e-10)
+    y.backward(dy[rows])
+    expected.backward(dy)
+    torch.testing.assert_close(mine.grad, whole.grad[rows], rtol=1e-9, atol=1e-10)
+
+
+def wrong_groups_and_ranks_are_told(rank, ranks):
+    operator, group = load(), dist.group.WORLD.group_name
+    x = problem()[0]
+    with pytest.raises((RuntimeError, ValueError), match="no such group"):
+        operator([x], None, None, None, "BN", [7, 3, 2, 0, rank, ranks], 1e-5, False, False, "no such group")
+    with pytest.raises((RuntimeError, ValueError), match=f"expected rank {rank} of {ranks} in the key"):
+        operator([x], None, None, None, "BN", [7, 3, 2, 0], 1e-5, False, False, group)
+
+
+CHECKS = [sync_equals_one_process, sync_takes_unequal_and_empty_shares, few_nodes_give_all_the_same_statistics,
+          local_equals_a_statistic_batch_in_one_process, sync_works_under_torch_compile, wrong_groups_and_ranks_are_told]
+
+
+def run_checks(rank, ranks, store):
+    """In a process of its own; all checks, since starting one costs more than they do."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
+    for check in CHECKS:
+        try:
+            check(rank, ranks)
+        except Exception as error:
+            raise AssertionError(f"{check.__name__} on rank {rank} of {ranks}: {error}") from error
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_statistics_over_gloo_processes_equal_those_of_one_process(ranks, tmp_path):
+    mp.spawn(run_checks, args=(ranks, tmp_path / "store"), nprocs=ranks)
