@@ -4,7 +4,6 @@
 
 #include "models/norm_by_name.h"
 #include "samplenorm/error.h"
-#include "samplenorm/virtual_batch.h"
 
 namespace samplenorm::bench {
 namespace {
@@ -17,13 +16,8 @@ VirtualBatch virtual_batch_for(const Norm& norm, const torch::Tensor& images) {
   const auto* sampled = dynamic_cast<const SampledBatchNormImpl*>(&norm);
   if (sampled == nullptr) return VirtualBatch(torch::randn({rows, channels, images.size(2), images.size(3)}));
   return VirtualBatch(VirtualBatchOptions(torch::zeros({channels}), torch::ones({channels}), rows)
-                          .stat_batch(sampled->spec().stat_batch));
-}
-
-const Norm& first_norm(const models::Network& network) {
-  for (const auto& module : network.modules())
-    if (const auto* norm = dynamic_cast<const Norm*>(module.get())) return *norm;
-  throw Error("expected a network with norms, found none");
+                          .stat_batch(sampled->spec().stat_batch)
+                          .nodes(sampled->spec().nodes));
 }
 
 /// A norm over several inputs.
@@ -61,7 +55,7 @@ class NetworkStep : public StepContender {
  public:
   NetworkStep(const StepCase& step, const std::string& norm) : step_(step) {
     network_ = make_network(step, norm);
-    virtual_batch_ = virtual_batch_for(first_norm(*network_), step.images);
+    virtual_batch_ = virtual_batch_of(*network_, step.images);
     optimizer_ = std::make_unique<torch::optim::SGD>(
         network_->parameters(), torch::optim::SGDOptions(/*lr=*/0).momentum(0.9).weight_decay(1e-4));
   }
@@ -120,6 +114,12 @@ std::shared_ptr<models::Network> make_network(const StepCase& step, const std::s
   set_seed(*network, 1);
   network->train();
   return network;
+}
+
+VirtualBatch virtual_batch_of(const models::Network& network, const torch::Tensor& images) {
+  for (const auto& module : network.modules())
+    if (const auto* norm = dynamic_cast<const Norm*>(module.get())) return virtual_batch_for(*norm, images);
+  throw Error("expected a network with norms, found none");
 }
 
 std::unique_ptr<StepContender> step_contender(const StepCase& step, const std::string& norm) {

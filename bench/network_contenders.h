@@ -8,6 +8,7 @@
 #include "bench/contender.h"
 #include "bench/network_layers.h"
 #include "models/model.h"
+#include "samplenorm/virtual_batch.h"
 
 namespace samplenorm::bench {
 
@@ -37,6 +38,9 @@ class StepContender : public Contender {
 
 /// The case's network with this norm; its weights are the same at every call and for all norms.
 std::shared_ptr<models::Network> make_network(const StepCase& step, const std::string& norm);
+
+/// What puts the rows before a batch that the network's norms expect there; empty where they expect none.
+VirtualBatch virtual_batch_of(const models::Network& network, const torch::Tensor& images);
 
 /// forward(): network and loss; backward(): gradients and the optimizer's update, at rate 0, so that the weights stay
 /// what they are, the same for all norms.
