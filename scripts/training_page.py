@@ -1,57 +1,17 @@
-"""docs/training-results.md and its curves, from results/step.json and the runs in results/training/."""
-
-import json
+"""docs/training-results.md and its curves, from results/step.json and the runs in results/training*/."""
 
 from page_parts import line, number, read_record, svg, table, text, where_measured
+from run_records import commands, percent, read_runs
 
 STEP = "results/step.json"
 RUNS = "results/training"
+RUNS_AT_A_HIGHER_RATE = "results/training-rate-0.1"
 PAGE = "docs/training-results.md"
 CHARTS = "docs/training"
 STEPS_PER_POINT = 50
 
 
-# The records
-
-class Run:
-    """A run's recipe.json and metrics.jsonl."""
-
-    def __init__(self, root, name):
-        self.about = read_record(root, f"{RUNS}/{name}/recipe.json", "samplenorm train")
-        self.recipe = self.about["recipe"]
-        lines = [json.loads(line) for line in (root / RUNS / name / "metrics.jsonl").read_text().splitlines()]
-        self.steps = [line for line in lines if line["kind"] == "step"]
-        self.epochs = [line for line in lines if line["kind"] == "epoch"]
-
-    @property
-    def norm(self):
-        return self.recipe["norm"]
-
-    def losses(self):
-        """(epochs done, mean training loss) of every so many steps."""
-        per_epoch = self.epochs[0]["step"]
-        parts = [self.steps[i:i + STEPS_PER_POINT] for i in range(0, len(self.steps), STEPS_PER_POINT)]
-        return [((part[0]["step"] + len(part) / 2) / per_epoch, sum(step["loss"] for step in part) / len(part))
-                for part in parts]
-
-    def accuracies(self, key):
-        return [(epoch["epoch"] + 1, 100 * epoch[key]) for epoch in self.epochs if key in epoch]
-
-    def waiting(self):
-        return sum(step["waited_seconds"] for step in self.steps) / sum(step["seconds"] for step in self.steps)
-
-
-def read_runs(root):
-    """BN first, then by the names of their folders."""
-    folders = sorted(path.name for path in (root / RUNS).glob("*") if path.is_dir())
-    return sorted((Run(root, name) for name in folders), key=lambda run: run.norm != "BN")
-
-
 # Markdown
-
-def percent(part):
-    return "–" if part is None else f"{100 * part:.2f} %"
-
 
 def runs_table(runs):
     rows = []
@@ -78,13 +38,12 @@ def goals_table(goals):
                    f"{goal['must']:.2f}", goal["verdict"]] for goal in goals])
 
 
-def page(step, runs):
-    first = runs[0]
+def page(step, runs, others):
+    first, other = runs[0], others[0]
     recipe = first.recipe
-    commands = "\n".join(f"    {run.about['command']}" for run in runs)
     return f"""# What training gives, and what it costs
 
-Written by `./run docs` from `{RUNS}` and `{STEP}`; do not edit.
+Written by `./run docs` from `{RUNS}`, `{RUNS_AT_A_HIGHER_RATE}` and `{STEP}`; do not edit.
 
 ## Accuracy
 
@@ -98,10 +57,18 @@ of the same weights with running statistics computed anew over {recipe["recalibr
 
 ![Test accuracy of each run](training/accuracy.svg)
 
-{commands}
+{commands(runs)}
 
 Commit `{first.about["commit"]}`, {first.about["cpu"]}, threads: {first.about["threads"]}. Accuracies do not depend on what else runs on a machine; the
 time that is waited for data does.
+
+### The same with a highest rate of {other.recipe["rate"]:g}
+
+{runs_table(others)}
+
+{commands(others)}
+
+Commit `{other.about["commit"]}`, {other.about["cpu"]}, threads: {other.about["threads"]}.
 
 ## Speed of a step
 
@@ -155,7 +122,7 @@ def ticks_over(values, step):
 
 
 def loss_chart(runs):
-    series = [(run.norm, i, False, run.losses()) for i, run in enumerate(runs)]
+    series = [(run.norm, i, False, run.losses(STEPS_PER_POINT)) for i, run in enumerate(runs)]
     highest = max(value for *_, points in series for _, value in points)
     return curves(f"Training loss, mean of {STEPS_PER_POINT} steps", "cross entropy", series, ticks_over([0, highest], 0.5),
                   runs[0].recipe["epochs"])
@@ -174,7 +141,6 @@ def accuracy_chart(runs):
 def files(root):
     """Path -> content of everything that is generated."""
     step = read_record(root, STEP, f"./run bench step --json {STEP}")
-    runs = read_runs(root)
-    if not runs:
-        raise SystemExit(f"write_docs.py: there are no runs in {RUNS}")
-    return {PAGE: page(step, runs), f"{CHARTS}/loss.svg": loss_chart(runs), f"{CHARTS}/accuracy.svg": accuracy_chart(runs)}
+    runs, others = read_runs(root, RUNS), read_runs(root, RUNS_AT_A_HIGHER_RATE)
+    return {PAGE: page(step, runs, others), f"{CHARTS}/loss.svg": loss_chart(runs),
+            f"{CHARTS}/accuracy.svg": accuracy_chart(runs)}

@@ -10,6 +10,7 @@ import pathlib
 import sys
 
 import layer_page
+import processes_page
 import training_page
 
 
@@ -19,7 +20,10 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     arguments = parser.parse_args()
     stale = []
-    for name, content in {**layer_page.files(arguments.root), **training_page.files(arguments.root)}.items():
+    generated = {}
+    for module in (layer_page, training_page, processes_page):
+        generated.update(module.files(arguments.root))
+    for name, content in generated.items():
         path = arguments.root / name
         if path.exists() and path.read_text() == content:
             continue

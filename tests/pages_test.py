@@ -13,7 +13,7 @@ import pytest
 SOURCE = pathlib.Path(os.environ["SAMPLENORM_SOURCE"])
 LAYER_CHARTS = ["docs/performance/channels_last.svg", "docs/performance/contiguous.svg"]
 CURVES = ["docs/training/loss.svg", "docs/training/accuracy.svg"]
-GENERATED = ["docs/performance.md", "docs/training-results.md", *LAYER_CHARTS, *CURVES]
+GENERATED = ["docs/performance.md", "docs/training-results.md", "docs/processes-results.md", *LAYER_CHARTS, *CURVES]
 
 
 def generate(root, *options):
@@ -49,7 +49,7 @@ def test_a_file_that_was_edited_is_named_and_written_anew(copy, name):
     assert generate(copy, "--check") == (0, "")
 
 
-@pytest.mark.parametrize("name", ["results/layer.json", "results/step.json"])
+@pytest.mark.parametrize("name", ["results/layer.json", "results/step.json", "results/processes.json"])
 def test_a_missing_record_is_one_sentence(copy, name):
     (copy / name).unlink()
     status, errors = generate(copy, "--check")

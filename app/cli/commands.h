@@ -18,5 +18,6 @@ void add_profile(CLI::App& program, const std::string& command);
 /// `bench` is the parent of the benchmarks.
 void add_bench_layer(CLI::App& bench, const std::string& command);
 void add_bench_step(CLI::App& bench, const std::string& command);
+void add_bench_processes(CLI::App& bench, const std::string& command);
 
 }  // namespace samplenorm::cli

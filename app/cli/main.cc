@@ -1,5 +1,5 @@
-// samplenorm, the program. Exit status 0: done; 1: it failed, with one sentence on stderr; 2: wrong use; 130 and
-// 143: stopped by SIGINT and SIGTERM, and to be resumed.
+// samplenorm, the program. Exit status 0: done; 1: it failed, with one sentence on stderr; 2: wrong use; 130, 138 and
+// 143: stopped by SIGINT, SIGUSR1 and SIGTERM, and to be resumed.
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 
 #include "cli/allocator.h"
 #include "cli/commands.h"
+#include "cli/processes.h"
 #include "cli/stop_signal.h"
 #include "samplenorm/error.h"
 
@@ -38,6 +39,7 @@ int run(int argc, char** argv) {
   bench->footer("Example:\n  samplenorm bench layer --quick");
   add_bench_layer(*bench, command);
   add_bench_step(*bench, command);
+  add_bench_processes(*bench, command);
   add_data(program, command);
   add_profile(program, command);
   add_methods(program);
@@ -50,11 +52,6 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-int fail(const char* reason, int status = 1) {
-  fmt::print(stderr, "samplenorm: {}\n", reason);
-  return status;
-}
-
 }  // namespace
 }  // namespace samplenorm::cli
 
@@ -64,7 +61,7 @@ int main(int argc, char** argv) {
   try {
     return samplenorm::cli::run(argc, argv);
   } catch (const samplenorm::cli::Stopped& stopped) {
-    return fail(stopped.what(), stopped.status());
+    return samplenorm::cli::stop(stopped.what(), stopped.status());
   } catch (const c10::Error& error) {
     return fail(error.what_without_backtrace());
   } catch (const std::bad_alloc&) {

@@ -13,8 +13,9 @@
 namespace samplenorm::cli {
 namespace {
 
-constexpr std::array kFieldsWithOption = {"model", "data",  "norm", "epochs",      "batch",   "stat_batch",
-                                          "rate",  "limit", "seed", "recalibrate", "workers", "data_folder"};
+constexpr std::array kFieldsWithOption = {"model",      "data",        "norm",  "epochs", "batch",
+                                          "stat_batch", "rate",        "limit", "seed",   "recalibrate",
+                                          "workers",    "data_folder", "sync"};
 
 std::string option_name(std::string field) {
   std::replace(field.begin(), field.end(), '_', '-');
@@ -29,8 +30,13 @@ void add_recipe_options(CLI::App& command, RecipeOptions& options) {
   for (const train::RecipeField& field : train::recipe_fields()) {
     const std::string name = field.name;
     if (std::find(kFieldsWithOption.begin(), kFieldsWithOption.end(), name) == kFieldsWithOption.end()) continue;
-    command.add_option_function<std::string>(
-        option_name(name), [&options, name](const std::string& value) { options.given[name] = value; }, field.help);
+    const auto give = [&options, name](const std::string& value) { options.given[name] = value; };
+    if (std::holds_alternative<bool train::Recipe::*>(field.member)) {
+      command.add_flag_callback(
+          option_name(name), [give] { give("true"); }, field.help);
+    } else {
+      command.add_option_function<std::string>(option_name(name), give, field.help);
+    }
   }
   command.add_option("--set", options.set, "KEY=VALUE changes any field of the recipe; can be repeated")
       ->allow_extra_args(false);

@@ -1,29 +1,30 @@
 #include "cli/stop_signal.h"
 
+#include <array>
 #include <csignal>
 
 namespace samplenorm::cli {
 namespace {
 
+/// SIGUSR1 because mpirun passes it on to its processes.
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGUSR1};
+
 volatile std::sig_atomic_t signal_received = 0;
 
 void note(int signal) {
   signal_received = signal;
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int each : kSignals) std::signal(each, SIG_DFL);
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
   signal_received = 0;
-  std::signal(SIGINT, note);
-  std::signal(SIGTERM, note);
+  for (const int each : kSignals) std::signal(each, note);
 }
 
 StopSignal::~StopSignal() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int each : kSignals) std::signal(each, SIG_DFL);
 }
 
 int StopSignal::received() { return signal_received; }

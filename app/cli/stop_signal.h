@@ -4,7 +4,7 @@
 
 namespace samplenorm::cli {
 
-/// While it lives, the first SIGINT or SIGTERM only asks to stop; a second one ends the program as usual.
+/// While it lives, the first SIGINT, SIGTERM or SIGUSR1 only asks to stop; a second one ends the program as usual.
 class StopSignal {
  public:
   StopSignal();

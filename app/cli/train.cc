@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -7,9 +8,11 @@
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/machine.h"
+#include "cli/processes.h"
 #include "cli/recipe_options.h"
 #include "cli/stop_signal.h"
 #include "cli/train_report.h"
+#include "train/processes.h"
 #include "train/trainer.h"
 
 namespace samplenorm::cli {
@@ -30,17 +33,29 @@ std::optional<train::Recipe> stored_recipe(const std::filesystem::path& folder) 
   return train::find_recipe(file.string());
 }
 
-train::TrainerOptions trainer_options(const TrainOptions& options, const std::string& command) {
+train::TrainerOptions trainer_options(const TrainOptions& options, const std::string& command,
+                                      const std::shared_ptr<Communicator>& processes) {
   train::TrainerOptions trainer;
+  trainer.communicator = processes;
   trainer.recipe = resolve(options.recipe, {});
   trainer.folder = options.out.empty() ? default_run_folder(trainer.recipe) : std::filesystem::path(options.out);
   trainer.resume = options.resume;
   if (options.resume) {
     if (const auto stored = stored_recipe(trainer.folder)) trainer.recipe = resolve(options.recipe, *stored);
   }
+  // Only rank 0 needs to see the folder.
+  const std::string shared = train::broadcast_text(*processes, train::to_json(trainer.recipe));
+  trainer.recipe = train::recipe_from_json(shared, "rank 0's recipe");
   trainer.description = record_header(command).dump();
   trainer.stop_asked = [] { return StopSignal::received() != 0; };
   return trainer;
+}
+
+/// "", or what several processes do.
+std::string processes_line(const train::TrainerOptions& options) {
+  const int ranks = options.communicator->size();
+  if (ranks == 1) return "";
+  return fmt::format(", {} processes, statistics {}", ranks, options.recipe.sync ? "pooled over them" : "local");
 }
 
 void write_json(JsonFile& file, const train::TrainerOptions& options, const train::TrainingResult& result) {
@@ -50,27 +65,36 @@ void write_json(JsonFile& file, const train::TrainerOptions& options, const trai
   record["checkpoint"] = result.checkpoint.string();
   record["epochs"] = nlohmann::json::array();
   for (const auto& epoch : result.epochs) record["epochs"].push_back(to_json(epoch));
+  record["ranks"] = options.communicator->size();
+  record["traffic"] = to_json(result.traffic);
   file.write(record);
 }
 
 void run_train(const TrainOptions& options, const std::string& command) {
+  const auto processes = join_processes();
+  const bool first = processes->rank() == 0;
   std::optional<JsonFile> file;
-  if (!options.json.empty()) file.emplace(options.json);
-  const auto trainer = trainer_options(options, command);
+  if (first && !options.json.empty()) file.emplace(options.json);
+  const auto trainer = trainer_options(options, command, processes);
   const auto set = train::open_data(trainer.recipe);
-  if (!options.quiet)
-    fmt::print(stderr, "{} on {} ({} images) with {}, in {}, on {}\n", trainer.recipe.model, set.name,
-               set.train->size(), train::full_notation(trainer.recipe), trainer.folder.string(), machine_line());
+  if (first && !options.quiet)
+    fmt::print(stderr, "{} on {} ({} images) with {}, in {}, on {}{}\n", trainer.recipe.model, set.name,
+               set.train->size(), train::full_notation(trainer.recipe), trainer.folder.string(), machine_line(),
+               processes_line(trainer));
 
   const StopSignal stop;
   TrainReport report(trainer.recipe.epochs, options.quiet);
-  const auto result = train::train(trainer, set, report);
+  train::Listener nobody;
+  const auto result = train::train(trainer, set, first ? report : nobody);
   report.end();
   if (result.stopped)
-    throw Stopped(StopSignal::received(),
+    throw Stopped(StopSignal::received() != 0 ? StopSignal::received() : SIGTERM,
                   fmt::format("stopped, with all steps in {}; to go on: samplenorm train --resume --out {}",
                               result.checkpoint.string(), trainer.folder.string()));
-  fmt::print("{}\n{}\n", summary(result), result.checkpoint.string());
+  if (!first) return;
+  fmt::print("{}\n", summary(result));
+  if (processes->size() > 1) fmt::print("{}\n", summary(result.traffic));
+  fmt::print("{}\n", result.checkpoint.string());
   if (file) write_json(*file, trainer, result);
 }
 
@@ -85,8 +109,12 @@ void add_train(CLI::App& program, const std::string& command) {
   train->add_flag("--resume", options->resume, "Go on from the newest checkpoint of the folder");
   train->add_flag("--quiet", options->quiet, "No progress, and no line for each epoch");
   train->add_option("--json", options->json, "Write the figures to this file too");
-  train->footer(describe_fields() +
-                "\nExample:\n  samplenorm train --model resnet20 --data cifar10 --recipe quick --norm LS-1/64");
+  train->footer(
+      describe_fields() +
+      "\nSIGINT, SIGTERM and SIGUSR1 stop a run behind its step, with a checkpoint; the exit status is then 130,\n"
+      "143 or 138. mpirun passes SIGUSR1 on to its processes.\n"
+      "\nExamples:\n  samplenorm train --model resnet20 --data cifar10 --recipe quick --norm LS-1/64\n"
+      "  mpirun -n 4 samplenorm train --model resnet20 --data cifar10 --norm BS-4/128 --sync");
   train->callback([options, command] { run_train(*options, command); });
 }
 

@@ -12,6 +12,16 @@ constexpr double kForget = 0.05;
 
 double waited_percent(double waited, double seconds) { return seconds > 0 ? 100 * waited / seconds : 0; }
 
+struct StepTraffic {
+  double collectives;
+  double bytes;
+};
+
+StepTraffic in_a_step(const Traffic& traffic, int64_t steps) {
+  const auto mean = [&](int64_t sum) { return steps > 0 ? static_cast<double>(sum) / static_cast<double>(steps) : 0; };
+  return {mean(traffic.collectives), mean(traffic.bytes)};
+}
+
 std::string accuracies(const record::EpochRecord& record) {
   auto text = fmt::format("top-1 {:.2f} %, top-5 {:.2f} %", 100 * record.test_top1, 100 * record.test_top5);
   if (record.recalibrated_top1 && record.recalibrated_top5)
@@ -66,6 +76,23 @@ std::string summary(const train::TrainingResult& result) {
       "{} epochs, {} steps: {}; best top-1 {:.2f} % in epoch {}; {:.0f} s in training, waited for data {:.1f} %",
       last.epoch + 1, last.step, accuracies(last), 100 * best.test_top1, best.epoch + 1, seconds,
       waited_percent(waited, seconds));
+}
+
+std::string summary(const train::TrainingTraffic& traffic) {
+  const auto statistics = in_a_step(traffic.statistics, traffic.steps);
+  const auto gradients = in_a_step(traffic.gradients, traffic.steps);
+  return fmt::format(
+      "a process sent in a step: {:.0f} bytes in {:.0f} collectives for statistics, {:.0f} bytes in {:.0f} "
+      "for gradients",
+      statistics.bytes, statistics.collectives, gradients.bytes, gradients.collectives);
+}
+
+nlohmann::json to_json(const train::TrainingTraffic& traffic) {
+  const auto json = [&](const Traffic& part) -> nlohmann::json {
+    const auto step = in_a_step(part, traffic.steps);
+    return {{"collectives", step.collectives}, {"bytes", step.bytes}};
+  };
+  return {{"statistics", json(traffic.statistics)}, {"gradients", json(traffic.gradients)}};
 }
 
 nlohmann::json to_json(const record::EpochRecord& record) {

@@ -32,6 +32,10 @@ class TrainReport : public train::Listener {
 
 /// The last and the best epoch in words. Empty where no epoch was evaluated.
 std::string summary(const train::TrainingResult& result);
+/// What a process sent in a step, in words.
+std::string summary(const train::TrainingTraffic& traffic);
 nlohmann::json to_json(const record::EpochRecord& record);
+/// Of a step.
+nlohmann::json to_json(const train::TrainingTraffic& traffic);
 
 }  // namespace samplenorm::cli

@@ -46,6 +46,13 @@ void check(const DataSet& set, const LoaderOptions& options, int64_t size) {
     throw Error(fmt::format("loader: expected a batch, workers and batches ahead of 1 or more, got {}, {} and {}",
                             options.batch, options.workers, options.ahead));
   }
+  if (options.rank < 0 || options.rank >= options.ranks) {
+    throw Error(fmt::format("loader: expected a rank from 0 to {}, got {}", options.ranks - 1, options.rank));
+  }
+  if (options.batch < options.ranks) {
+    throw Error(fmt::format("a batch of {} images cannot be shared by {} processes: each needs one or more",
+                            options.batch, options.ranks));
+  }
   if (size < (options.training ? options.batch : 1)) {
     throw Error(fmt::format("data set {}: expected at least {} images, for one batch, found {}", set.name,
                             options.training ? options.batch : 1, size));
@@ -129,11 +136,21 @@ class Loader::Workers {
  private:
   Slot& slot_of(int64_t step) { return slots_[static_cast<size_t>(step % options_.ahead)]; }
 
-  int64_t rows_of(int64_t step) const { return std::min(options_.batch, images_->size() - step * options_.batch); }
+  /// Of the epoch's order: this rank's rows of a step.
+  struct Rows {
+    int64_t begin;
+    int64_t end;
+  };
+  Rows rows_of(int64_t step) const {
+    const int64_t first = step * options_.batch;
+    const int64_t all = std::min(options_.batch, images_->size() - first);
+    return {first + all * options_.rank / options_.ranks, first + all * (options_.rank + 1) / options_.ranks};
+  }
 
   void prepare(int64_t step) {
     Slot slot;
-    const int64_t rows = rows_of(step);
+    const auto [begin, end] = rows_of(step);
+    const int64_t rows = end - begin;
     slot.batch.images = torch::empty({rows, channels_, side_, side_},
                                      torch::TensorOptions().dtype(torch::kFloat32).requires_grad(false),
                                      torch::MemoryFormat::ChannelsLast);
@@ -166,8 +183,9 @@ class Loader::Workers {
   }
 
   void make(int64_t step, Slot& slot) const {
-    for (int64_t row = 0; row < rows_of(step) && !cancelled_; ++row) {
-      const int64_t asked = order_[static_cast<size_t>(step * options_.batch + row)];
+    const auto [begin, end] = rows_of(step);
+    for (int64_t row = 0; row < end - begin && !cancelled_; ++row) {
+      const int64_t asked = order_[static_cast<size_t>(begin + row)];
       const int64_t taken = write_first_whole(asked, slot.images + row * framer_.values());
       slot.labels[row] = images_->label(taken);
       if (taken != asked) ++slot.skipped;

@@ -24,6 +24,10 @@ struct LoaderOptions {
   int64_t ahead = 4;  ///< batches that are made before they are asked for
   uint64_t seed = 0;
   bool training = true;  ///< shuffle, augment and leave out the last, smaller batch
+  /// Of each batch of B rows rank r of k gets the rows from B*r/k to B*(r+1)/k: all ranks together see what one process
+  /// sees. Of a last, smaller batch a share may be empty.
+  int rank = 0;
+  int ranks = 1;
 };
 
 class Loader {

@@ -123,6 +123,47 @@ TEST(LoaderTest, AnEpochCanBeginAtAnyStepAndAgain) {
   }
 }
 
+/// The batches of all ranks, each put together again.
+std::vector<Batch> joined_shares(const DataSet& set, LoaderOptions options, int ranks) {
+  std::vector<Batch> whole;
+  for (int rank = 0; rank < ranks; ++rank) {
+    options.rank = rank;
+    options.ranks = ranks;
+    const auto shares = epoch_of(set, options, /*epoch=*/2);
+    whole.resize(shares.size());
+    for (size_t i = 0; i < shares.size(); ++i) {
+      const bool first = !whole[i].images.defined();
+      whole[i].images = first ? shares[i].images : torch::cat({whole[i].images, shares[i].images});
+      whole[i].labels = first ? shares[i].labels : torch::cat({whole[i].labels, shares[i].labels});
+    }
+  }
+  return whole;
+}
+
+TEST(LoaderTest, TheSharesOfAllRanksAreTheBatchOfOne) {
+  const DataSet set = small_set();
+  for (const bool training : {true, false}) {
+    const LoaderOptions options{.batch = 8, .seed = 7, .training = training};
+    const auto one = epoch_of(set, options, 2);
+    for (const int ranks : {1, 2, 3, 5, 8}) expect_equal(joined_shares(set, options, ranks), one);
+  }
+}
+
+TEST(LoaderTest, SharesDifferByOneRowAtMostAndMayBeEmptyAtTheEnd) {
+  const DataSet set = small_set();
+  for (int rank = 0; rank < 8; ++rank) {
+    const auto shares = epoch_of(set, {.batch = 8, .training = false, .rank = rank, .ranks = 8}, 0);
+    ASSERT_EQ(shares.size(), 3u);
+    EXPECT_EQ(shares.front().images.size(0), 1);
+    EXPECT_LE(shares.back().images.size(0), 1) << "5 rows for 8 ranks";
+    EXPECT_EQ(shares.back().images.size(0), shares.back().labels.size(0));
+  }
+  for (int rank = 0; rank < 3; ++rank) {
+    const int64_t rows = epoch_of(set, {.batch = 8, .rank = rank, .ranks = 3}, 0).front().images.size(0);
+    EXPECT_TRUE(rows == 2 || rows == 3) << rows;
+  }
+}
+
 TEST(LoaderTest, SeedsAndEpochsGiveOtherOrdersAndOtherAugmentation) {
   const DataSet set = small_set();
   const auto first = epoch_of(set, {.batch = 53, .seed = 1}, 0)[0];
@@ -220,6 +261,8 @@ TEST(LoaderTest, WrongOptionsAreErrors) {
   const DataSet set = small_set();
   expect_error([&] { Loader(set, {.batch = 0}); }, {"1 or more"});
   expect_error([&] { Loader(set, {.workers = 0}); }, {"1 or more"});
+  expect_error([&] { Loader(set, {.batch = 3, .ranks = 4}); }, {"a batch of 3 images", "4 processes"});
+  expect_error([&] { Loader(set, {.rank = 4, .ranks = 4}); }, {"a rank from 0 to 3, got 4"});
   expect_error([&] { Loader(set, {.batch = 54}); }, {"at least 54 images", "found 53"});
   EXPECT_EQ(Loader(set, {.batch = 54, .training = false}).steps(), 1);
   Loader loader(set, {.batch = 8});

@@ -23,34 +23,37 @@ std::shared_ptr<models::Network> recalibrate(const Trainee& trainee, const Recip
 
 }  // namespace
 
-data::LoaderOptions loader_options(const Recipe& recipe, bool training) {
+data::LoaderOptions loader_options(const Recipe& recipe, bool training, int rank, int ranks) {
   data::LoaderOptions options;
   options.batch = recipe.batch;
   options.workers = static_cast<int>(recipe.workers);
   options.seed = static_cast<uint64_t>(recipe.seed);
   options.training = training;
+  options.rank = rank;
+  options.ranks = ranks;
   return options;
 }
 
-std::optional<Evaluation> evaluate_trainee(Trainee& trainee, const Recipe& recipe, const data::DataSet& set,
-                                           int64_t epoch, data::Loader& training, data::Loader& test,
-                                           const std::function<bool()>& stop_asked) {
+std::optional<Evaluation> evaluate_trainee(Trainee& trainee, const Recipe& recipe, int64_t epoch,
+                                           const EvaluationInputs& inputs) {
   trainee.eval();
-  const auto scores = score([&](const torch::Tensor& images) { return trainee.forward(images); }, test, stop_asked);
+  const auto score_of = [&](const auto& forward) {
+    return score(forward, inputs.test, inputs.stop_asked, inputs.communicator);
+  };
+  const auto scores = score_of([&](const torch::Tensor& images) { return trainee.forward(images); });
   if (!scores) return {};
   Evaluation evaluation{*scores, {}};
   if (recipe.recalibrate == 0) return evaluation;
 
-  const auto exact = recalibrate(trainee, recipe, set, epoch, training);
+  const auto exact = recalibrate(trainee, recipe, inputs.set, epoch, inputs.training);
   if (exact == nullptr) {  // no running statistics to recompute
     evaluation.recalibrated = scores;
     return evaluation;
   }
-  const auto forward = [&](const torch::Tensor& images) {
+  evaluation.recalibrated = score_of([&](const torch::Tensor& images) {
     const PrecisionGuard guard(recipe.precision);
     return exact->forward(images).to(torch::kFloat);
-  };
-  evaluation.recalibrated = score(forward, test, stop_asked);
+  });
   if (!evaluation.recalibrated) return {};
   return evaluation;
 }
@@ -62,7 +65,7 @@ Evaluation evaluate_checkpoint(const Checkpoint& checkpoint, const Recipe& recip
   data::Loader training(set, loader_options(recipe, true));
   data::Loader test(set, loader_options(recipe, false));
   const int64_t epoch = std::max<int64_t>(0, checkpoint.epoch - (checkpoint.step == 0 ? 1 : 0));
-  return *evaluate_trainee(trainee, recipe, set, epoch, training, test, [] { return false; });
+  return *evaluate_trainee(trainee, recipe, epoch, {.set = set, .training = training, .test = test});
 }
 
 }  // namespace samplenorm::train

@@ -95,6 +95,16 @@ struct Writer {
   }
 };
 
+/// Of the recipe's norm, for what needs a sampling method.
+Spec spec_for(const std::string& purpose, const Recipe& recipe) {
+  try {
+    return parse(recipe.norm);
+  } catch (const NotationError&) {
+    throw Error(fmt::format("{} needs a sampling method (samplenorm methods lists them), not the norm '{}'", purpose,
+                            recipe.norm));
+  }
+}
+
 }  // namespace
 
 std::string field_text(const Recipe& recipe, const RecipeField& field) {
@@ -122,15 +132,12 @@ std::optional<std::string> difference(const Recipe& there, const Recipe& here) {
 }
 
 std::string full_notation(const Recipe& recipe) {
+  if (recipe.sync && (recipe.stat_batch > 0 || spec_for("sync", recipe).stat_batch > 0))
+    throw Error("sync pools the rows of all processes, and stat_batch splits them: only one of them can be asked for");
   if (recipe.stat_batch == 0) return recipe.norm;
-  try {
-    Spec spec = parse(recipe.norm);
-    spec.stat_batch = recipe.stat_batch;
-    return to_string(spec);
-  } catch (const NotationError&) {
-    throw Error(fmt::format("stat_batch={} needs a sampling method (samplenorm methods lists them), not the norm '{}'",
-                            recipe.stat_batch, recipe.norm));
-  }
+  Spec spec = spec_for(fmt::format("stat_batch={}", recipe.stat_batch), recipe);
+  spec.stat_batch = recipe.stat_batch;
+  return to_string(spec);
 }
 
 }  // namespace samplenorm::train

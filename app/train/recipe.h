@@ -21,6 +21,7 @@ struct Recipe {
   int64_t limit = 0;
   std::string norm = "LS-1/64";
   int64_t stat_batch = 0;
+  bool sync = false;
   std::string activation = "relu";
   int64_t epochs = 8;
   int64_t batch = 128;
@@ -81,7 +82,8 @@ Recipe recipe_from_json(const std::string& text, const std::string& where);
 /// here".
 std::optional<std::string> difference(const Recipe& there, const Recipe& here);
 
-/// The norm with the recipe's stat_batch. Throws Error where the norm cannot have one.
+/// The norm with the recipe's stat_batch. Throws Error where the norm cannot have one, or cannot be pooled as `sync`
+/// asks.
 std::string full_notation(const Recipe& recipe);
 
 }  // namespace samplenorm::train

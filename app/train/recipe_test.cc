@@ -121,5 +121,19 @@ TEST(Recipe, StatisticBatchGoesIntoTheNotation) {
   EXPECT_THROW(full_notation(recipe), Error);
 }
 
+TEST(Recipe, SyncGoesWithASamplingMethodAndNotWithAStatisticBatch) {
+  Recipe recipe;
+  recipe.sync = true;
+  recipe.norm = "FS-1/64";
+  EXPECT_EQ(full_notation(recipe), "FS-1/64");
+  recipe.stat_batch = 4;
+  EXPECT_THROW(full_notation(recipe), Error);
+  recipe.stat_batch = 0;
+  for (const std::string norm : {"FS-1/64;stat_batch=4", "torch", "L1BN"}) {
+    recipe.norm = norm;
+    EXPECT_THROW(full_notation(recipe), Error) << norm;
+  }
+}
+
 }  // namespace
 }  // namespace samplenorm::train

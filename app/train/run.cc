@@ -4,7 +4,6 @@
 #include <torch/torch.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "samplenorm/error.h"
 #include "samplenorm/norm.h"
@@ -20,12 +19,16 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// recipe.json: what describes the run, and the recipe.
-std::string described(const Recipe& recipe, const std::string& description) {
-  using Json = nlohmann::ordered_json;
-  Json json = description.empty() ? Json::object() : Json::parse(description);
-  json["recipe"] = Json::parse(to_json(recipe));
-  return json.dump(2) + "\n";
+void add(Traffic& to, const Traffic& more) {
+  to.collectives += more.collectives;
+  to.bytes += more.bytes;
+}
+
+/// A process's share of each batch.
+std::unique_ptr<data::Loader> share(const Recipe& recipe, const data::DataSet& set, bool training,
+                                    const Communicator& processes) {
+  const auto options = loader_options(recipe, training, processes.rank(), processes.size());
+  return std::make_unique<data::Loader>(set, options);
 }
 
 }  // namespace
@@ -33,11 +36,12 @@ std::string described(const Recipe& recipe, const std::string& description) {
 Run::Run(const TrainerOptions& options, const data::DataSet& set, Listener& listener)
     : options_(options),
       recipe_(options.recipe),
+      processes_(*options_.communicator),
       set_(set),
       listener_(listener),
       trainee_(std::make_shared<Trainee>(recipe_, set)),
-      training_(std::make_unique<data::Loader>(set, loader_options(recipe_, true))),
-      test_(std::make_unique<data::Loader>(set, loader_options(recipe_, false))),
+      training_(share(recipe_, set, /*training=*/true, processes_)),
+      test_(share(recipe_, set, /*training=*/false, processes_)),
       optimizer_(std::make_unique<Sgd>(trainee_->network(),
                                        SgdOptions{recipe_.momentum, recipe_.nesterov, recipe_.weight_decay})),
       checkpoints_(options.folder),
@@ -45,34 +49,13 @@ Run::Run(const TrainerOptions& options, const data::DataSet& set, Listener& list
   if (!is_native_here(recipe_.precision))
     listener_.on_warning(
         fmt::format("this processor has no instructions for {}: float32 may be faster on it", recipe_.precision));
-  trainee_->add_virtual_rows(*training_);
-}
-
-void Run::open_folder() {
-  if (!options_.resume && holds_run(options_.folder))
-    throw Error(fmt::format("there is a run in {} already: --resume goes on with it, and --out DIR begins another one",
-                            options_.folder.string()));
-  const auto warn = [this](const std::string& sentence) { listener_.on_warning(sentence); };
-  const auto checkpoint = options_.resume ? checkpoints_.newest(warn) : std::nullopt;
-  if (checkpoint) {
-    restore_from(*checkpoint);
-  } else if (options_.resume && !checkpoints_.files().empty()) {
-    throw Error(fmt::format("no checkpoint in {} is whole: --out DIR begins another run", options_.folder.string()));
-  }
-  records_.emplace(options_.folder, checkpoint ? std::optional(steps_done()) : std::nullopt);
-  records_->write_recipe(described(recipe_, options_.description));
-  if (!checkpoint || step_ < steps_per_epoch_) return;
-  for (const auto& record : record::read_metrics(options_.folder).epochs) evaluated_ |= record.epoch == epoch_;
-}
-
-void Run::restore_from(const Checkpoint& checkpoint) {
-  const std::string where = "the checkpoint in " + options_.folder.string();
-  const auto other = difference(recipe_from_json(checkpoint.recipe, where), recipe_);
-  if (other) throw Error(fmt::format("{} cannot be resumed with this recipe: {}", where, *other));
-  restore(trainee_->network(), checkpoint.tensors, where);
-  restore(*optimizer_, sums_, checkpoint.tensors, where);
-  epoch_ = checkpoint.epoch;
-  step_ = checkpoint.step;
+  const bool several = processes_.size() > 1;
+  if (several) whole_ = std::make_unique<data::Loader>(set, loader_options(recipe_, true));
+  trainee_->add_virtual_rows(whole_batches());
+  if (!several) return;
+  if (recipe_.sync) sync_.emplace(options_.communicator);
+  set_place(*trainee_, {processes_.rank(), processes_.size(), sync_ ? sync_->name() : ""});
+  gradients_ = std::make_unique<GradientBuckets>(trainee_->network().parameters(), processes_);
 }
 
 bool Run::train_epoch() {
@@ -91,77 +74,71 @@ bool Run::train_epoch() {
     record.epoch = epoch_;
     record.step = steps_done();
     record.waited_seconds = training_->waited_seconds() - std::exchange(waited, training_->waited_seconds());
-    train_step(*batch, record);
+    const int64_t newly_skipped = training_->skipped() - std::exchange(skipped, training_->skipped());
+    const StepSums sums = train_step(*batch, newly_skipped, record);
     record.seconds = seconds_since(begin);
     sums_.seconds += record.seconds;
     sums_.waited_seconds += record.waited_seconds;
-    sums_.skipped_images += training_->skipped() - std::exchange(skipped, training_->skipped());
     ++step_;
-    records_->add(record);
+    if (records_) records_->add(record);
     listener_.on_step(record);
-    if (options_.stop_asked()) return false;
-    if (step_ < steps_per_epoch_ && checkpoint_is_due()) save_checkpoint();
+    if (sums.stop > 0) return false;
+    if (step_ < steps_per_epoch_ && (is_due_by_steps() || sums.save > 0)) save_checkpoint();
   }
   return true;
 }
 
-void Run::train_step(const data::Batch& batch, record::StepRecord& record) {
+/// Between forward and backward the processes tell each other how it went: a loss that is not finite must end all of
+/// them, and they stop and save together.
+StepSums Run::train_step(const data::Batch& batch, int64_t skipped, record::StepRecord& record) {
+  const Traffic before = processes_.traffic();
   record.rate = rate_at(recipe_, record.step, steps_per_epoch_);
   optimizer_->clear_gradients();
   const auto logits = trainee_->forward(batch.images);
   const auto options = torch::nn::functional::CrossEntropyFuncOptions().label_smoothing(recipe_.label_smoothing);
-  const auto loss = torch::nn::functional::cross_entropy(logits, batch.labels, options);
-  record.loss = loss.item<double>();
+  auto loss = torch::nn::functional::cross_entropy(logits, batch.labels, options);
+  const auto images = static_cast<double>(batch.labels.size(0));
+  const StepSums sums =
+      sum_over(processes_, {.loss = loss.item<double>() * images,
+                            .images = images,
+                            .right = static_cast<double>(right_among(logits.detach(), batch.labels, 1)),
+                            .skipped = static_cast<double>(skipped),
+                            .stop = options_.stop_asked() ? 1.0 : 0.0,
+                            .save = is_first() && is_due_by_time() ? 1.0 : 0.0});
+  record.loss = sums.loss / sums.images;
   if (!std::isfinite(record.loss)) report_nonfinite(batch, record.loss);
+  // So that the mean over the processes is the gradient of the whole batch's mean loss.
+  const double weight = images * processes_.size() / sums.images;
+  if (weight != 1) loss = loss * weight;
   loss.backward();
+  if (gradients_) gradients_->finish();
   optimizer_->step(record.rate);
   sums_.steps += 1;
   sums_.loss += record.loss;
-  sums_.images += batch.labels.size(0);
-  sums_.right += right_among(logits.detach(), batch.labels, 1);
+  sums_.images += static_cast<int64_t>(sums.images);
+  sums_.right += static_cast<int64_t>(sums.right);
+  sums_.skipped_images += static_cast<int64_t>(sums.skipped);
+  ++traffic_.steps;
+  add(traffic_.statistics, processes_.traffic() - before - kStepSumsTraffic);
+  return sums;
 }
 
 /// The weights are still those of the step's forward pass, so that it can be repeated and watched.
 void Run::report_nonfinite(const data::Batch& batch, double loss) {
   set_step(*trainee_, static_cast<uint64_t>(steps_done()));
-  const auto layer = first_nonfinite(trainee_->network(), [&] { trainee_->forward(batch.images); });
+  const auto layer =
+      first_of(processes_, first_nonfinite(trainee_->network(), [&] { trainee_->forward(batch.images); }));
   throw Error(
       fmt::format("the loss is {} at step {} (epoch {}), and the first value that is not finite comes out of {}; {}",
                   loss, steps_done(), epoch_ + 1, layer.value_or("the loss itself"), last_checkpoint()));
 }
 
-std::string Run::last_checkpoint() const {
-  const auto files = checkpoints_.files();
-  return files.empty() ? "there is no checkpoint before it" : "the last good checkpoint is " + files.back().string();
-}
-
-bool Run::checkpoint_is_due() const {
-  const bool by_steps = recipe_.checkpoint_every > 0 && steps_done() % recipe_.checkpoint_every == 0;
-  const bool by_time =
-      recipe_.checkpoint_seconds > 0 && seconds_since(last_save_) >= static_cast<double>(recipe_.checkpoint_seconds);
-  return by_steps || by_time;
-}
-
-void Run::save_checkpoint() {
-  // A gradient can overflow behind a finite loss; such weights must not take a good checkpoint's place.
-  if (const auto parameter = first_nonfinite_parameter(trainee_->network()))
-    throw Error(fmt::format("the weights {} are not finite any more after step {}; {}", *parameter, steps_done() - 1,
-                            last_checkpoint()));
-  records_->flush();
-  Checkpoint checkpoint;
-  checkpoint.tensors = state_of(trainee_->network(), *optimizer_, sums_);
-  checkpoint.model = recipe_.model;
-  checkpoint.recipe = to_json(recipe_);
-  checkpoint.epoch = epoch_;
-  checkpoint.step = step_;
-  checkpoints_.save(checkpoint);
-  last_save_ = Clock::now();
-}
-
 bool Run::evaluate_epoch() {
   const bool last = epoch_ + 1 == recipe_.epochs;
   if (evaluated_ || (!last && (epoch_ + 1) % recipe_.eval_every != 0)) return true;
-  const auto evaluation = evaluate_trainee(*trainee_, recipe_, set_, epoch_, *training_, *test_, options_.stop_asked);
+  share_running_statistics();
+  const auto evaluation = evaluate_trainee(*trainee_, recipe_, epoch_,
+                                           {set_, whole_batches(), *test_, options_.stop_asked, options_.communicator});
   if (!evaluation) return false;
 
   record::EpochRecord record;
@@ -179,8 +156,10 @@ bool Run::evaluate_epoch() {
   record.seconds = sums_.seconds;
   record.waited_seconds = sums_.waited_seconds;
   record.skipped_images = sums_.skipped_images;
-  records_->add(record);
-  records_->flush();
+  if (records_) {
+    records_->add(record);
+    records_->flush();
+  }
   listener_.on_epoch(record);
   return true;
 }
@@ -192,10 +171,15 @@ void Run::next_epoch() {
   evaluated_ = false;
 }
 
-TrainingResult Run::result(bool stopped) const {
+TrainingResult Run::result(bool stopped) {
+  TrainingResult result{.stopped = stopped, .checkpoint = {}, .epochs = {}, .traffic = traffic_};
+  result.traffic.statistics = mean_over(processes_, traffic_.statistics);
+  result.traffic.gradients = mean_over(processes_, gradients_ ? gradients_->traffic() : Traffic());
+  if (!is_first()) return result;
   const auto files = checkpoints_.files();
-  return {stopped, files.empty() ? std::filesystem::path() : files.back(),
-          record::read_metrics(options_.folder).epochs};
+  if (!files.empty()) result.checkpoint = files.back();
+  result.epochs = record::read_metrics(options_.folder).epochs;
+  return result;
 }
 
 }  // namespace samplenorm::train

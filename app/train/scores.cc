@@ -2,6 +2,9 @@
 
 #include <torch/torch.h>
 
+#include <array>
+#include <tuple>
+
 #include "samplenorm/error.h"
 
 namespace samplenorm::train {
@@ -12,23 +15,30 @@ int64_t right_among(const torch::Tensor& logits, const torch::Tensor& labels, in
 }
 
 std::optional<Scores> score(const std::function<torch::Tensor(const torch::Tensor&)>& forward, data::Loader& test,
-                            const std::function<bool()>& stop_asked) {
+                            const std::function<bool()>& stop_asked,
+                            const std::shared_ptr<Communicator>& communicator) {
   const torch::NoGradGuard no_gradients;
   const auto sum = torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum);
-  Scores scores;
-  int64_t images = 0;
+  double loss = 0, top1 = 0, top5 = 0, images = 0, stopped = 0;
   test.begin(/*epoch=*/0);
   while (const auto batch = test.next()) {
-    if (stop_asked()) return {};
+    if (stop_asked()) {
+      stopped = 1;
+      break;
+    }
+    if (batch->labels.size(0) == 0) continue;  // a small batch has nothing for this process
     const auto logits = forward(batch->images);
-    scores.loss += torch::nn::functional::cross_entropy(logits, batch->labels, sum).item<double>();
-    scores.top1 += static_cast<double>(right_among(logits, batch->labels, 1));
-    scores.top5 += static_cast<double>(right_among(logits, batch->labels, 5));
-    images += batch->labels.size(0);
+    loss += torch::nn::functional::cross_entropy(logits, batch->labels, sum).item<double>();
+    top1 += static_cast<double>(right_among(logits, batch->labels, 1));
+    top5 += static_cast<double>(right_among(logits, batch->labels, 5));
+    images += static_cast<double>(batch->labels.size(0));
   }
+  std::array sums{loss, top1, top5, images, stopped};
+  communicator->sum(std::span<double>(sums));
+  std::tie(loss, top1, top5, images, stopped) = std::tuple_cat(sums);
+  if (stopped > 0) return {};
   if (images == 0) throw Error("there are no test images to evaluate with");
-  for (double* score : {&scores.loss, &scores.top1, &scores.top5}) *score /= static_cast<double>(images);
-  return scores;
+  return Scores{loss / images, top1 / images, top5 / images};
 }
 
 }  // namespace samplenorm::train

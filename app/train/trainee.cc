@@ -73,7 +73,7 @@ void Trainee::add_virtual_rows(data::Loader& training) {
   } else {
     // The loader gives inputs with mean 0 and deviation 1 over the training half.
     VirtualBatchOptions options(torch::zeros(channels_), torch::ones(channels_), norm->virtual_rows());
-    options.stat_batch(sampled->spec().stat_batch);
+    options.stat_batch(sampled->spec().stat_batch).nodes(sampled->spec().nodes);
     if (sampled->spec().field == Field::kSpectrum) options.spectrum(spectrum_of(training));
     virtual_batch_ = register_module("virtual_batch", VirtualBatch(options));
   }

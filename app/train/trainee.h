@@ -24,7 +24,7 @@ class Trainee : public torch::nn::Module {
 
   /// Makes the virtual rows that the norm wants in training: those of VDN from the statistics of training inputs, those
   /// of VBN from the first inputs. They depend on the loader's seed only, so that they are made anew, and the same,
-  /// when a run is resumed.
+  /// when a run is resumed. The loader gives whole batches, also to one of several processes.
   void add_virtual_rows(data::Loader& training);
 
   /// Logits in float32, of the real images only.

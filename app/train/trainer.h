@@ -2,16 +2,18 @@
 
 // A training run from its recipe to its last checkpoint, in a folder of its own. Every step is a function of (recipe,
 // step) and the weights before it, so that a run that was killed and resumed ends with the same weights, to the last
-// bit, as one that was not (with the same number of threads).
+// bit, as one that was not (with the same number of threads and processes).
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/data_set.h"
 #include "record/run_folder.h"
+#include "samplenorm/communicator.h"
 #include "train/recipe.h"
 
 namespace samplenorm::train {
@@ -37,12 +39,22 @@ struct TrainerOptions {
   std::string description;
   /// Asked between steps; true: writes a checkpoint and returns.
   std::function<bool()> stop_asked = [] { return false; };
+  /// The processes that train together, each of which calls train() with its own; rank 0 writes all files.
+  std::shared_ptr<Communicator> communicator = single_process();
+};
+
+/// What a process sent to the others in its training steps, on average over the processes.
+struct TrainingTraffic {
+  Traffic statistics;  ///< of samples pooled over processes
+  Traffic gradients;
+  int64_t steps = 0;  ///< of this process, those before resuming not included
 };
 
 struct TrainingResult {
-  bool stopped = false;                     ///< because of stop_asked
-  std::filesystem::path checkpoint;         ///< the newest
-  std::vector<record::EpochRecord> epochs;  ///< all that were evaluated, those before resuming included
+  bool stopped = false;                     ///< because of stop_asked, on any rank
+  std::filesystem::path checkpoint;         ///< the newest; empty on other ranks than 0
+  std::vector<record::EpochRecord> epochs;  ///< all that were evaluated, those before resuming included; on rank 0
+  TrainingTraffic traffic;
 };
 
 /// The recipe's data set. Throws Error.
