@@ -48,7 +48,11 @@ def test_groups_do_what_a_communicator_does(tmp_path):
     environment["GLOO_SOCKET_IFNAME"] = "lo"
     ranks = [subprocess.Popen([sys.executable, __file__, str(rank), tmp_path], env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for rank in range(SIZE)]
-    outputs = [rank.communicate(timeout=300)[0] for rank in ranks]
+    try:
+        outputs = [rank.communicate(timeout=300)[0] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
     assert [rank.returncode for rank in ranks] == [0] * SIZE, "\n".join(outputs)
     assert all("no communicator is registered as" in output and "has been destroyed" in output for output in outputs)
 
