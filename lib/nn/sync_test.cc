@@ -287,6 +287,16 @@ TEST(Sync, WithAStatisticBatchIsAnErrorAndSoIsAKeyOfAnotherRank) {
   EXPECT_ANY_THROW(call("BN", key_of(0, 1)));
 }
 
+TEST(Sync, HasNoSecondDerivativeAndSaysSo) {
+  register_communicator("sync_test/alone", single_process());
+  const torch::Tensor x = torch::randn({4, 3, 6, 6}).requires_grad_();
+  const torch::Tensor y =
+      sampled_batch_norm({x}, {}, {}, {}, "BN", key_of(0, 1), 1e-5, true, false, "sync_test/alone").y;
+  EXPECT_NO_THROW(torch::autograd::grad({y.sum()}, {x}, {}, /*retain_graph=*/true));
+  EXPECT_THROW(torch::autograd::grad({y.sum()}, {x}, {}, true, /*create_graph=*/true), c10::NotImplementedError);
+  register_communicator("sync_test/alone", nullptr);
+}
+
 TEST(Sync, OfOneValuePerChannelOnAllProcessesTogetherIsAnErrorOnEachOfThem) {
   const torch::Tensor x = torch::randn({1, 3, 1, 1});
   std::atomic<int> errors = 0;
