@@ -5,7 +5,7 @@ from run_records import commands, percent, read_runs
 
 STEP = "results/step.json"
 RUNS = "results/training"
-RUNS_AT_A_HIGHER_RATE = "results/training-rate-0.1"
+RUNS_AT_A_LOWER_RATE = "results/training-rate-0.025"
 PAGE = "docs/training-results.md"
 CHARTS = "docs/training"
 STEPS_PER_POINT = 50
@@ -43,7 +43,7 @@ def page(step, runs, others):
     recipe = first.recipe
     return f"""# What training gives, and what it costs
 
-Written by `./run docs` from `{RUNS}`, `{RUNS_AT_A_HIGHER_RATE}` and `{STEP}`; do not edit.
+Written by `./run docs` from `{RUNS}`, `{RUNS_AT_A_LOWER_RATE}` and `{STEP}`; do not edit.
 
 ## Accuracy
 
@@ -141,6 +141,6 @@ def accuracy_chart(runs):
 def files(root):
     """Path -> content of everything that is generated."""
     step = read_record(root, STEP, f"./run bench step --json {STEP}")
-    runs, others = read_runs(root, RUNS), read_runs(root, RUNS_AT_A_HIGHER_RATE)
+    runs, others = read_runs(root, RUNS), read_runs(root, RUNS_AT_A_LOWER_RATE)
     return {PAGE: page(step, runs, others), f"{CHARTS}/loss.svg": loss_chart(runs),
             f"{CHARTS}/accuracy.svg": accuracy_chart(runs)}
