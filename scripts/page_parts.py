@@ -36,7 +36,7 @@ def doubts(content):
 def where_measured(content, with_what=""):
     """The processor, the date, the commit and the command of a record, as a list."""
     versions = f"samplenorm {content['samplenorm']}, libtorch {content['libtorch']}"
-    return f"""- processor: {content["cpu"]}, {content["threads"]} threads; load before the run: {content["load_average"]:.2f}
+    return f"""- processor: {content["cpu"]}, threads: {content["threads"]}; load before the run: {content["load_average"]:.2f}
 - when: {content["date"]}, commit `{content["commit"]}`
 - {versions}{", " + with_what if with_what else ""}
 - command: `{content["command"]}`

@@ -50,7 +50,10 @@ nlohmann::json record_header(const std::string& command) {
           {"load_average", load_average()}};
 }
 
-std::string machine_line() { return fmt::format("{}, {} threads", cpu_model(), at::get_num_threads()); }
+std::string machine_line() {
+  const int threads = at::get_num_threads();
+  return fmt::format("{}, {} thread{}", cpu_model(), threads, threads == 1 ? "" : "s");
+}
 
 void warn_of_load() {
   const auto cores = static_cast<double>(std::max(1u, std::thread::hardware_concurrency()));
