@@ -70,5 +70,6 @@ Commit `{about["commit"]}`, {about["cpu"]}, threads: {about["threads"]}.
 
 def files(root):
     """Path -> content of everything that is generated."""
-    content = read_record(root, BENCH, f"mpirun -n 2 samplenorm bench processes --json {BENCH}")
+    content = read_record(root, BENCH, f"./run bench processes --json {BENCH}")
+    content["command"] = f"mpirun -n {content['ranks']} {content['command']}"  # of which each process knows its own part
     return {PAGE: page(content, read_runs(root, RUNS))}

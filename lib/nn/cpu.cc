@@ -97,25 +97,26 @@ void find_affine(const Parameters<C>& parameters, const C* mean, const C* rstd, 
   }
 }
 
-/// Over which processes are pooled; none without Sync.
-struct Pool {
+/// Those that Sync pools over, and for their errors the notation; none without Sync.
+struct Processes {
   std::shared_ptr<Communicator> communicator;
   std::string_view notation;
 
   explicit operator bool() const { return communicator != nullptr; }
 };
 
-void pool(const Pool& pool, const Plan& plan, at::IntArrayRef sizes, std::span<WeightedMoments> groups) {
-  pool_moments(*pool.communicator, plan.contributors, groups);
+void pool_samples(const Processes& processes, const Plan& plan, at::IntArrayRef sizes,
+                  std::span<WeightedMoments> groups) {
+  pool_moments(*processes.communicator, plan.contributors, groups);
   c10::SmallVector<double, 2> points;
   for (const auto& [weight, moments] : groups) points.push_back(moments.count);
-  check_values_per_channel(points, sizes, pool.notation);
+  check_values_per_channel(points, sizes, processes.notation);
 }
 
 /// Fills mean, rstd, unbiased_var, group_mean and sampled_x of chunk k.
 template <class T>
 void find_statistics(const Inputs& inputs, const ForwardArguments& arguments, const Plan& plan, int64_t k,
-                     const Pool& processes, const Normalized& out) {
+                     const Processes& processes, const Normalized& out) {
   const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
   using C = Compute<T>;
   const int64_t channels = inputs.whole().channels;
@@ -140,7 +141,7 @@ void find_statistics(const Inputs& inputs, const ForwardArguments& arguments, co
     }
     weighted.push_back({chunk.sample.groups[g].weight, all});
   }
-  if (processes) pool(processes, plan, arguments.sizes, weighted);
+  if (processes) pool_samples(processes, plan, arguments.sizes, weighted);
   combine(weighted, statistics);
   C* group_mean = writable<C>(out.group_mean, k * groups * channels);
   for (const WeightedMoments& group : weighted)
@@ -158,7 +159,7 @@ void find_statistics(const Inputs& inputs, const ForwardArguments& arguments, co
 }
 
 template <class T>
-void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Plan& plan, const Pool& processes,
+void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Plan& plan, const Processes& processes,
                const Normalized& out) {
   using C = Compute<T>;
   const Layout& whole = inputs.whole();
@@ -368,7 +369,7 @@ SAMPLENORM_FORWARD(forward) {
   const auto plan = make_plan(sizes, spec, key, !group.empty());
   const ForwardArguments arguments{x, sizes, weight, bias, residual, eps, relu};
   check_forward(arguments);
-  const Pool processes{communicator_of(group, key), spec};
+  const Processes processes{communicator_of(group, key), spec};
   const Normalized out = allocate_outputs(arguments, *plan);
   if (out.y.numel() > 0 || processes)
     with_type(out.y.scalar_type(), [&]<class T>(std::type_identity<T>) {

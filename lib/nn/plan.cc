@@ -103,6 +103,8 @@ class PlanCache {
 }  // namespace
 
 void check_values_per_channel(std::span<const double> points, at::IntArrayRef sizes, std::string_view notation) {
+  TORCH_CHECK_VALUE(std::ranges::count(points, 0.0) == 0, "samplenorm: '", notation,
+                    "' expected rows to sample, and the processes that it chose have none; got input size ", sizes);
   if (std::ranges::any_of(points, [](double count) { return count > 1; })) return;
   TORCH_CHECK_VALUE(
       false, "Expected more than 1 value per channel when training, got input size ", sizes,

@@ -42,7 +42,7 @@ struct Plan {
 std::shared_ptr<const Plan> make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key, bool sync);
 Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key, bool sync = false);
 
-/// Points of the groups of a sample, of all processes with Sync: one of them must have more than one.
+/// Points of the groups of a sample, of all processes with Sync: each of them must have some, and one more than one.
 void check_values_per_channel(std::span<const double> points, at::IntArrayRef sizes, std::string_view notation);
 
 }  // namespace samplenorm
