@@ -112,7 +112,7 @@ StudyFile::StudyFile(const std::filesystem::path& folder, const std::string& stu
 
 void StudyFile::begin(const std::string& study, const std::string& scale, const json& description) {
   json line{{"kind", "begin"}, {"study", study}, {"scale", scale}};
-  line.update(description);
+  if (!description.is_null()) line.update(description);
   write(line);
 }
 
