@@ -1,6 +1,7 @@
 #include "bench/profile.h"
 
 #include "bench/quartiles.h"
+#include "bench/step_bench.h"
 #include "models/norm_by_name.h"
 
 namespace samplenorm::bench {
@@ -21,6 +22,23 @@ LayerProfile time_layer(const NetworkLayer& layer, const StepCase& step, const s
   std::vector<Contender*> field;
   for (const auto& contender : contenders) field.push_back(contender.get());
   profile.seconds = time_in_rounds(field, effort);
+  return profile;
+}
+
+Profile measure_profile(const StepCase& step, const std::vector<std::string>& norms, const Effort& effort,
+                        const ProfileListener& listener) {
+  Profile profile{.norms = norms, .layers = {}, .steps = {}};
+  const auto layers = layers_of(step.model, step.images);
+  const auto total = static_cast<int64_t>(layers.size()) + 1;
+  std::vector<NamedStep> steps;
+  for (const auto& norm : norms) steps.push_back(named_step(step, norm));
+  profile.steps = time_steps(steps, effort);
+  steps.clear();
+  listener(1, total, "whole steps");
+  for (const auto& layer : layers) {
+    profile.layers.push_back(time_layer(layer, step, norms, effort));
+    listener(static_cast<int64_t>(profile.layers.size()) + 1, total, layer.names.front());
+  }
   return profile;
 }
 

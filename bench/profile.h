@@ -4,6 +4,7 @@
 // loss, backward, update) too, with all norms in turns. A layer is the norm and what is fused into it: ReLU, a
 // residual, and the concatenation where there is one; norm "none" shows what these alone cost.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,13 @@ struct Profile {
 
 LayerProfile time_layer(const NetworkLayer& layer, const StepCase& step, const std::vector<std::string>& norms,
                         const Effort& effort);
+
+/// Hears that `what` is done, so that `done` of `total` timings are.
+using ProfileListener = std::function<void(int64_t done, int64_t total, const std::string& what)>;
+
+/// Whole steps, then every kind of layer, each with all norms in turns.
+Profile measure_profile(const StepCase& step, const std::vector<std::string>& norms, const Effort& effort,
+                        const ProfileListener& listener);
 
 // Figures of the norm with this number in Profile::norms. Times are medians.
 

@@ -9,6 +9,7 @@
 
 #include "bench/process_contender.h"
 #include "bench/quartiles.h"
+#include "bench/seconds_record.h"
 #include "bench/step_bench.h"
 #include "bench/stopwatch.h"
 #include "cli/commands.h"
@@ -103,7 +104,7 @@ void print(const std::vector<bench::NamedStep>& steps, const std::vector<Seconds
 nlohmann::json step_records(const std::vector<bench::NamedStep>& steps, const std::vector<Seconds>& seconds) {
   auto records = nlohmann::json::array();
   for (size_t i = 0; i < steps.size(); ++i) {
-    auto record = phase_spreads(seconds[i]);
+    auto record = bench::phase_spreads(seconds[i]);
     record["name"] = steps[i].name;
     for (size_t j = 0; j < steps.size(); ++j)
       record["speed_against"][steps[j].name] = bench::median_ratio(seconds[j].both, seconds[i].both);

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/quartiles.h"
+#include "bench/seconds_record.h"
 
 namespace samplenorm::cli {
 namespace {
@@ -18,19 +18,7 @@ json speed(const Measurement* rival, const Measurement& measurement) {
           {"both", bench::speed_against(*rival, measurement, &Seconds::both)}};
 }
 
-json spread(const std::vector<double>& seconds) {
-  const auto found = bench::quartiles(seconds);
-  return {{"q1", found.first}, {"median", found.median}, {"q3", found.third}};
-}
-
 }  // namespace
-
-json phase_spreads(const Seconds& seconds) {
-  return {{"rounds", seconds.both.size()},
-          {"forward", spread(seconds.forward)},
-          {"backward", spread(seconds.backward)},
-          {"both", spread(seconds.both)}};
-}
 
 json measurement_records(const bench::Measurements& all) {
   auto records = json::array();
@@ -47,7 +35,7 @@ json measurement_records(const bench::Measurements& all) {
            {"torch", speed(bench::find(all, measurement, bench::kTorch, bench::kAutograd), measurement)},
            {"exact", speed(bench::find(all, measurement, bench::kExactNorm, measurement.path), measurement)},
            {"onednn", speed(bench::fastest_onednn(all, measurement), measurement)}}}});
-    records.back().update(phase_spreads(measurement.seconds));
+    records.back().update(bench::phase_spreads(measurement.seconds));
   }
   return records;
 }

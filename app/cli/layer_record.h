@@ -8,9 +8,6 @@
 
 namespace samplenorm::cli {
 
-/// "rounds", and of "forward", "backward" and "both" the quartiles: "q1", "median", "q3".
-nlohmann::json phase_spreads(const bench::Seconds& seconds);
-
 /// Every measurement with its quartiles and, under "speed_against", its speed in units of the limit's, libtorch's, our
 /// exact norm's (by the same path) and the fastest oneDNN's: null where there is nothing to compare with.
 nlohmann::json measurement_records(const bench::Measurements& all);

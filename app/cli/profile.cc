@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "bench/profile_record.h"
 #include "bench/quartiles.h"
 #include "bench/step_bench.h"
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/machine.h"
-#include "cli/profile_record.h"
 #include "cli/progress.h"
 #include "cli/step_options.h"
 #include "cli/text_table.h"
@@ -62,23 +62,6 @@ void print_norms(const Profile& profile) {
   fmt::print("{}", text_table(rows));
 }
 
-Profile measure(const bench::StepCase& step, const std::vector<std::string>& norms, const bench::Effort& effort) {
-  Profile profile{.norms = norms, .layers = {}, .steps = {}};
-  const auto layers = bench::layers_of(step.model, step.images);
-  Progress progress(static_cast<int64_t>(layers.size()) + 1, "timings");
-  int64_t done = 0;
-  std::vector<bench::NamedStep> steps;
-  for (const auto& norm : norms) steps.push_back(bench::named_step(step, norm));
-  profile.steps = bench::time_steps(steps, effort);
-  steps.clear();
-  progress.update(++done, "whole steps");
-  for (const auto& layer : layers) {
-    profile.layers.push_back(bench::time_layer(layer, step, norms, effort));
-    progress.update(++done, layer.names.front());
-  }
-  return profile;
-}
-
 void run_profile(const StepOptions& options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
@@ -87,13 +70,20 @@ void run_profile(const StepOptions& options, const std::string& command) {
 
   const auto step = options.make_case();
   fmt::print("{}\n\n", describe(step));
-  const auto profile = measure(step, options.norm_names(), options.quick ? bench::kQuickEffort : bench::kProfileEffort);
+  std::optional<Progress> progress;
+  const auto show = [&](int64_t done, int64_t total, const std::string& what) {
+    if (!progress) progress.emplace(total, "timings");
+    progress->update(done, what);
+  };
+  const auto profile = bench::measure_profile(step, options.norm_names(),
+                                              options.quick ? bench::kQuickEffort : bench::kProfileEffort, show);
+  progress.reset();
   print_layers(profile);
   print_norms(profile);
   fmt::print("\nWith {} normalization, with the ReLU and the residual fused into it, takes {} of a training step.\n",
              profile.norms.front(), percent(bench::share(profile, 0)));
   if (!file) return;
-  record.update(profile_record(profile));
+  record.update(bench::profile_record(profile));
   add_to_record(step, record);
   file->write(record);
 }

@@ -38,6 +38,7 @@ std::shared_ptr<Network> bottleneck_resnet(Options options) {
 
 constexpr Entry kModels[] = {
     {"small", "three convolutions, for a first look", 28, 24'346, make_small_convnet},
+    {"resnet8", "ResNet-8 for 32 x 32 images, for quick studies", 32, 75'290, cifar_resnet<8>},
     {"resnet20", "ResNet-20 for 32 x 32 images", 32, 269'722, cifar_resnet<20>},
     {"resnet32", "ResNet-32 for 32 x 32 images", 32, 464'154, cifar_resnet<32>},
     {"resnet44", "ResNet-44 for 32 x 32 images", 32, 658'586, cifar_resnet<44>},
