@@ -42,7 +42,13 @@ def read_runs(root, folder):
 
 
 def commands(runs):
-    return "\n".join(f"    {run.about['command']}" for run in runs)
+    """As recorded; of a run that was resumed, whose last command says only that, one that makes it anew."""
+    return "\n".join(f"    {anew(run) if '--resume' in run.about['command'] else run.about['command']}" for run in runs)
+
+
+def anew(run):
+    shown = ("model", "data", "norm", "epochs", "rate", "recalibrate", "seed")
+    return "samplenorm train " + " ".join(f"--{key} {run.recipe[key]}" for key in shown)
 
 
 def percent(part):
