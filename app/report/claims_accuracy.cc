@@ -144,7 +144,7 @@ void judge_accuracy(const Studies& studies, std::vector<Claim>& claims) {
   Judge hundred(claims, "accuracy", cifar100 == nullptr ? nullptr : cifar100->source,
                 cifar100 == nullptr
                     ? "CIFAR-100 is not available here: the same study runs it where the data are, with "
-                      "`--full --data cifar100`."
+                      "--full --data cifar100."
                     : fmt::format("Here: {}. {}", set_up(*cifar100), kPaper),
                 kCannotBeRun);
   judge_figure(cifar100, hundred, "CIFAR-100", "+0.4 points", 0.00396);

@@ -138,8 +138,8 @@ void judge_curves(const Studies& studies, std::vector<Claim>& claims) {
   const auto* imagenet = find(all, DataSet::kImageNet);
   Judge(claims, "curves", imagenet == nullptr ? nullptr : imagenet->source,
         imagenet == nullptr
-            ? "ImageNet is not available here: the same command runs it where the data are, with `--full "
-              "--data folder`."
+            ? "ImageNet is not available here: the same command runs it where the data are, with --full "
+              "--data folder."
             : fmt::format("Here: {}. The paper: 1.28 million images, 100 epochs.", set_up(*imagenet)),
         kCannotBeRun)
       .add("Fig. 5", "On ImageNet all methods converge well but NS, and BS below 1.6 %.", "all others",

@@ -84,8 +84,8 @@ void judge_imagenet(const Studies& studies, std::vector<Claim>& claims) {
              *densenet = find(all, DataSet::kImageNet, "densenet121");
   Judge judge(claims, "accuracy", any == nullptr ? nullptr : any->source,
               any == nullptr
-                  ? "ImageNet is not available here: the same command runs it where the data are, with `--full "
-                    "--data folder`."
+                  ? "ImageNet is not available here: the same command runs it where the data are, with --full "
+                    "--data folder."
                   : fmt::format("Here: {}. The paper: 1.28 million images, 100 epochs.", set_up(*any)),
               kCannotBeRun);
   for (const auto& row : kRows)

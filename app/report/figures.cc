@@ -31,7 +31,8 @@ double student_t(size_t degrees_of_freedom) {
   if (degrees_of_freedom <= kTable.size()) return kTable[degrees_of_freedom - 1];
   // Cornish and Fisher's expansion around the normal distribution: from 11 on right to the third decimal.
   const double z = 1.959964, n = double(degrees_of_freedom);
-  return z + (std::pow(z, 3) + z) / (4 * n) + (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * n * n);
+  return z + (std::pow(z, 3) + z) / (4 * n) + (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * n * n) +
+         (3 * std::pow(z, 7) + 19 * std::pow(z, 5) + 17 * std::pow(z, 3) - 15 * z) / (384 * n * n * n);
 }
 
 Estimate estimate(const std::vector<double>& values) {

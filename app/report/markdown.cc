@@ -30,6 +30,16 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
+std::string code(const std::string& text) {
+  // In code a backslash is no escape, but before the bar of a table; and nothing can stand for a backtick.
+  std::string safe = "`";
+  for (const char c : text) {
+    if (c == '|') safe += '\\';
+    safe += c == '`' ? '\'' : c;
+  }
+  return safe + "`";
+}
+
 std::string markdown_table(const std::vector<std::vector<std::string>>& rows) {
   std::string table;
   const auto add = [&](const std::vector<std::string>& cells) {

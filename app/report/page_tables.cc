@@ -16,8 +16,6 @@ using nlohmann::json;
 using Rows = std::vector<std::vector<std::string>>;
 using Studies = std::vector<record::StudyRecords>;
 
-std::string code(const std::string& norm) { return fmt::format("`{}`", norm); }
-
 /// `rows`: with their heading; a table without others is left out.
 std::string titled(const std::string& title, const Rows& rows) {
   return rows.size() < 2 ? "" : fmt::format("\n{}\n{}", wrapped(title), markdown_table(rows));
@@ -68,8 +66,8 @@ std::string speeds(const Studies& studies, const std::string& study) {
     Rows rows{{"norm", "normalization", "training step"}};
     for (const auto& norm : network.norms) rows.push_back({code(norm.norm.text), times(norm.layers), times(norm.step)});
     tables += titled(
-        fmt::format("{}, batches of {:g} images of {:g} x {:g}, speed to `{}`:", escaped(model_name(network.model)),
-                    network.batch, network.side, network.side, network.reference),
+        fmt::format("{}, batches of {:g} images of {:g} x {:g}, speed to {}:", escaped(model_name(network.model)),
+                    network.batch, network.side, network.side, code(network.reference)),
         rows);
   }
   return tables;

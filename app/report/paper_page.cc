@@ -48,7 +48,7 @@ std::string what_was_run(const Studies& studies) {
   for (const auto& part : kParts)
     for (const auto* study : records_of(studies, part.study))
       rows.push_back({study->study, escaped(study->scale), each_once(*study, "cpu"), each_once(*study, "commit"),
-                      each_once(*study, "date"), fmt::format("`{}`", command_of(*study))});
+                      each_once(*study, "date"), code(command_of(*study))});
   return rows.size() < 2 ? "Nothing yet.\n" : markdown_table(rows);
 }
 
@@ -72,13 +72,13 @@ std::string claims_table(const std::vector<Claim>& claims) {
   return markdown_table(rows);
 }
 
-/// How far two notes say the same, in whole sentences.
+/// How many characters two notes have in common at their beginning, in whole sentences.
 size_t common_sentences(const std::string& a, const std::string& b) {
-  const size_t same = size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-  if (same == a.size() && same == b.size()) return same;
-  const size_t end = a.substr(0, same).rfind(". ");
-  if (same == b.size() || same == a.size()) return same;
-  return end == std::string::npos ? 0 : end + 1;
+  const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  const size_t same = size_t(in_a - a.begin());
+  if (in_a == a.end() || in_b == b.end()) return same;
+  const size_t stop = a.substr(0, same).rfind(". ");
+  return stop == std::string::npos ? 0 : stop + 1;
 }
 
 /// What neighbouring claims share, the set-up, once; then what is left of each note, with its claim's number.
@@ -92,7 +92,7 @@ std::string notes_of(const std::vector<Claim>& claims) {
       shared = common;
     }
     const auto numbers = last - first == 1 ? fmt::format("{}", first + 1) : fmt::format("{} to {}", first + 1, last);
-    text += "\n" + wrapped(fmt::format("{}: {}", numbers, claims[first].note.substr(0, shared)));
+    text += "\n" + wrapped(fmt::format("{}: {}", numbers, escaped(claims[first].note.substr(0, shared))));
     std::string rest;
     for (size_t i = first; i < last; ++i)
       if (const auto own = claims[i].note.substr(shared); !own.empty())
@@ -107,7 +107,7 @@ std::string part_of(const Studies& studies, const std::vector<Claim>& all, const
   std::vector<Claim> claims;
   std::copy_if(all.begin(), all.end(), std::back_inserter(claims),
                [&](const Claim& claim) { return claim.study == part.study; });
-  return fmt::format("\n## {}\n\n`{}`\n\n{}{}{}", part.title, claims.front().command, claims_table(claims),
+  return fmt::format("\n## {}\n\n{}\n\n{}{}{}", part.title, code(claims.front().command), claims_table(claims),
                      notes_of(claims), figures_of(studies, part.study));
 }
 

@@ -61,7 +61,7 @@ std::string readme_table(const std::vector<record::StudyRecords>& studies) {
       if (std::find(norms.begin(), norms.end(), norm) == norms.end()) norms.push_back(norm);
   }
   for (const auto& norm : norms) {
-    rows.push_back({fmt::format("`{}`", norm)});
+    rows.push_back({code(norm)});
     for (const auto& column : columns) rows.back().push_back(column.of(norm));
   }
   return markdown_table(rows);

@@ -69,7 +69,9 @@ void estimate_over_seeds(NormRuns& norm, double guessing) {
     top1.push_back(broken ? guessing : number_in(*run, "top1"));
     recalibrated.push_back(broken ? guessing : number_in(*run, "recalibrated_top1"));
     const double loss = number_in(*run, "train_loss");
-    losses.push_back(broken || std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss);
+    // In records null is a number that is not finite.
+    losses.push_back(
+        broken || (std::isnan(loss) && run->contains("train_loss")) ? std::numeric_limits<double>::infinity() : loss);
   }
   norm.top1 = estimate(top1);
   norm.recalibrated = estimate(recalibrated);
