@@ -19,7 +19,7 @@ PROJECT = {
     "app/data": ["app/record", "lib/include/samplenorm"],
     "app/record": ["lib/include/samplenorm"],
     "app/train": ["app/models", "app/data", "app/record", "lib/include/samplenorm"],
-    "app/study": ["app/train", "app/record", "lib/include/samplenorm"],
+    "app/study": ["app/models", "app/data", "app/record", "app/train", "bench", "lib/include/samplenorm"],
     "app/report": ["app/record", "lib/include/samplenorm"],
     "bench": ["app/models", "lib/nn", "lib/core", "lib/kernels", "lib/include/samplenorm"],
     "app/cli": ["app/models", "app/data", "app/record", "app/train", "app/study", "app/report", "bench",
@@ -27,7 +27,7 @@ PROJECT = {
     "examples": ["lib/include/samplenorm"],
 }
 TORCH = re.compile(r"^(torch|ATen|c10)/")
-MAY_USE_TORCH = {"lib/include/samplenorm", "lib/nn", "lib/comm", "app/models", "app/data", "app/train", "app/cli", "bench",
+MAY_USE_TORCH = {"lib/include/samplenorm", "lib/nn", "lib/comm", "app/models", "app/data", "app/train", "app/study", "app/cli", "bench",
                  "examples"}
 # A sample and its notation are plain data: no torch even though other public headers have it.
 PLAIN_HEADERS = {"error.h", "sample.h", "notation.h", "communicator.h", "mpi.h"}

@@ -16,7 +16,8 @@ def demo(*options, **environment):
 
 def test_networks_of_one_seed_differ_in_their_norm_only(tmp_path):
     path = tmp_path / "demo.json"
-    result = demo("--data", "synthetic", "--limit", 1024, "--batch", 32, "--norm", ",".join(NORMS), "--json", path)
+    result = demo("--data", "synthetic", "--limit", 1024, "--batch", 32, "--norm", ",".join(NORMS), "--json", path,
+                  "--out", tmp_path / "demo")
     assert result.returncode == 0, result.stderr
     record = json.loads(path.read_text())
     assert (record["model"], record["data"], record["training_images"]) == ("small", "synthetic", 1024)
@@ -29,6 +30,19 @@ def test_networks_of_one_seed_differ_in_their_norm_only(tmp_path):
         assert name in result.stdout
         assert found["training_loss"] < 2.3  # less than that of guessing among ten classes
         assert 0 < found["step_seconds"]["q1"] <= found["step_seconds"]["q3"]
+    report = tmp_path / "demo/report.html"
+    assert result.stdout.splitlines()[-1].endswith(str(report)) and "FS-1/64+VDN-2/128" in report.read_text()
+    lines = [json.loads(line) for line in (tmp_path / "demo/demo.jsonl").read_text().splitlines()]
+    assert [line["norm"] for line in lines[1:]] == NORMS
+    assert all(len(line["steps"]) == len(line["losses"]) == 32 for line in lines[1:])
+
+
+def test_a_second_demo_takes_the_place_of_the_first(tmp_path):
+    for norm in ("BN", "LS-1/64"):
+        result = demo("--data", "synthetic", "--limit", 128, "--batch", 64, "--norm", norm, "--out", tmp_path / "demo")
+        assert result.returncode == 0, result.stderr
+    assert [json.loads(line).get("norm") for line in (tmp_path / "demo/demo.jsonl").read_text().splitlines()] == [
+        None, "LS-1/64"]
 
 
 def test_missing_data_are_told_in_one_sentence(tmp_path):
@@ -38,7 +52,7 @@ def test_missing_data_are_told_in_one_sentence(tmp_path):
 
 
 def test_without_npm_it_says_so_and_takes_the_images_that_debian_has(tmp_path):
-    result = demo("--limit", 256, "--norm", "BN", SAMPLENORM_DATA=str(tmp_path / "none"), PATH=str(tmp_path))
+    result = demo("--limit", 256, "--norm", "BN", "--out", tmp_path / "demo", SAMPLENORM_DATA=str(tmp_path / "none"), PATH=str(tmp_path))
     assert result.returncode == 0, result.stderr
     assert "Fashion-MNIST instead" in result.stderr and "small on fashion-mnist, 256 images" in result.stderr
     assert "BN" in result.stdout

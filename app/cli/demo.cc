@@ -6,13 +6,16 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/fetch_if_missing.h"
 #include "cli/json_file.h"
 #include "cli/machine.h"
 #include "cli/norm_list.h"
 #include "cli/race.h"
 #include "cli/text_table.h"
-#include "data/source.h"
+#include "record/study_file.h"
+#include "report/report.h"
 #include "samplenorm/error.h"
+#include "study/loss_curve.h"
 #include "train/trainer.h"
 
 namespace samplenorm::cli {
@@ -22,14 +25,8 @@ struct DemoOptions {
   std::string norms = kDefaultNorms;
   train::Recipe recipe = {.model = "small", .data = "", .epochs = 1};
   std::string json;
+  std::filesystem::path out = "demo";
 };
-
-void fetch_if_missing(const std::string& name) {
-  const auto& source = data::find_source(name);
-  const auto folder = data::folder_of(source, {});
-  const auto say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  if (!std::filesystem::exists(folder)) source.fetch(folder, say);
-}
 
 /// The data set that was asked for; else CIFAR-10, and where it cannot be had Fashion-MNIST, which Debian has.
 data::DataSet open_data(train::Recipe& recipe) {
@@ -70,6 +67,31 @@ nlohmann::json to_json(const std::vector<RaceResult>& results) {
   return list;
 }
 
+/// Where the report is: it takes the place of an earlier demo's.
+std::filesystem::path write_report(const DemoOptions& options, const std::vector<RaceResult>& results,
+                                   const data::DataSet& set, const nlohmann::json& header) {
+  constexpr const char* kStudy = "demo";
+  std::error_code nothing_there;
+  std::filesystem::remove(options.out / "demo.jsonl", nothing_there);
+  record::StudyFile file(options.out, kStudy, "quick", header);
+  for (const auto& result : results) {
+    nlohmann::json fields{{"model", options.recipe.model},
+                          {"data", set.name},
+                          {"images", set.train->size()},
+                          {"epochs", options.recipe.epochs},
+                          {"norm", result.norm},
+                          {"top1", result.test_accuracy},
+                          {"train_loss", result.training_loss},
+                          {"images_per_second", result.images_per_second},
+                          {"speed", result.relative_speed}};
+    fields.update(study::loss_curve(result.losses));
+    file.add(result.norm, fields);
+  }
+  const auto page = options.out / "report.html";
+  report::write_report({options.out}, page);
+  return page;
+}
+
 void run_demo(DemoOptions options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
@@ -79,9 +101,10 @@ void run_demo(DemoOptions options, const std::string& command) {
              recipe.epochs, recipe.batch, machine_line());
   const auto results = race(recipe, split_norm_list(options.norms), set);
   print(results);
+  auto record = record_header(command);
+  fmt::print("\nThe report, to be opened in a browser: {}\n", write_report(options, results, set, record).string());
   if (!file) return;
 
-  auto record = record_header(command);
   record["model"] = recipe.model;
   record["data"] = set.name;
   record["training_images"] = set.train->size();
@@ -113,6 +136,7 @@ void add_demo(CLI::App& program, const std::string& command) {
   demo->add_option("--seed", recipe.seed, "Of weights, order and samples")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  demo->add_option("--out", options->out, "Folder of the records and the report")->capture_default_str();
   demo->add_option("--json", options->json, "Write the figures to this file too");
   demo->footer("Example:\n  samplenorm demo --norm torch,LS-1/64,FS-1/64+VDN-2/128 --epochs 2");
   demo->callback([options, command] { run_demo(*options, command); });

@@ -42,6 +42,8 @@ int run(int argc, char** argv) {
   add_bench_processes(*bench, command);
   add_data(program, command);
   add_profile(program, command);
+  add_study(program, command);
+  add_report(program);
   add_methods(program);
   try {
     program.parse(argc, argv);

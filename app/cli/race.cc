@@ -85,6 +85,7 @@ std::vector<RaceResult> race(const train::Recipe& recipe, const std::vector<std:
     result.norm = learner->norm_name();
     result.test_accuracy = learner->accuracy(test);
     result.training_loss = mean_of_last_quarter(learner->losses());
+    result.losses = learner->losses();
     result.step_seconds = bench::quartiles(seconds);
     result.images_per_second = static_cast<double>(recipe.batch) / result.step_seconds.median;
     result.relative_speed = bench::median_ratio(learners.front()->step_seconds(), seconds);

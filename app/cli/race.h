@@ -19,6 +19,7 @@ struct RaceResult {
   double images_per_second = 0;
   double relative_speed = 1;  ///< to the first norm: the median of the steps' ratios
   bench::Quartiles step_seconds;
+  std::vector<double> losses;  ///< of every step
 };
 
 /// Trains by the recipe, once with each norm in the place of its own, and tests; shows its progress on stderr. Throws

@@ -49,6 +49,10 @@ void take_line(StudyRecords& records, const std::string& text) {
   throw Error(fmt::format("expected a line of kind 'begin' or 'result', got '{}'", kind));
 }
 
+std::string settings_of(const json& description) {
+  return description.is_object() ? description.value("settings", "") : "";
+}
+
 /// Of a file that may end within a line: the bytes of its whole lines.
 std::uintmax_t whole_lines(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -102,6 +106,9 @@ StudyFile::StudyFile(const std::filesystem::path& folder, const std::string& stu
     if (there.study != study || there.scale != scale)
       throw Error(fmt::format("{} holds the {} study '{}'; for the {} study '{}' give another folder with --out",
                               path_.string(), there.scale, there.study, scale, study));
+    if (settings_of(there.begins.back()) != settings_of(description))
+      throw Error(fmt::format("{} was made with other settings ({}); for {} give another folder with --out",
+                              path_.string(), settings_of(there.begins.back()), settings_of(description)));
     for (const auto& result : there.results) ids_.insert(result.fields["id"].get<std::string>());
   }
   file_.emplace(path_, OutputFile::Mode::kAppend);

@@ -36,7 +36,7 @@ std::vector<StudyRecords> read_studies(const std::filesystem::path& folder);
 class StudyFile {
  public:
   /// Opens FOLDER/STUDY.jsonl, which is made if it is not there, and writes a begin with the fields of `description`.
-  /// Throws Error, as all of these do, also where the file is of another scale.
+  /// Throws Error, as all of these do, also where the file is of another scale or has other "settings".
   StudyFile(const std::filesystem::path& folder, const std::string& study, const std::string& scale,
             const nlohmann::json& description);
 

@@ -48,6 +48,12 @@ TEST_F(StudyFileTest, AnotherScaleIsRefusedAndTheFileKept) {
   EXPECT_EQ(content_of(folder_ / "decay.jsonl"), before);
 }
 
+TEST_F(StudyFileTest, OtherSettingsAreRefused) {
+  StudyFile(folder_, "decay", "quick", {{"settings", "limit=64"}}).add("a", {});
+  expect_error([&] { StudyFile(folder_, "decay", "quick", {{"settings", "limit=128"}}); },
+               {"decay.jsonl", "limit=64", "limit=128", "--out"});
+}
+
 TEST_F(StudyFileTest, AWrongLineIsNamed) {
   const auto file = folder_ / "x.jsonl";
   const std::string begin = R"({"kind":"begin","study":"x","scale":"quick"})"

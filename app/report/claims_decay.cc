@@ -40,9 +40,11 @@ std::string against(const NormRuns& best, const NormRuns& other) {
 Rule best_is_below_usual(const std::vector<const NormRuns*>& norms) {
   if (norms.empty()) return std::nullopt;
   const auto& best = *best_of(norms);
+  // Against the usual one; where that is the best, against the best of the others.
+  const auto& other = &best == norms.back() ? *best_of({norms.begin(), norms.end() - 1}) : *norms.back();
   return Finding{best.alpha < kUsual, fmt::format("best at {:g}", best.alpha),
                  fmt::format("{:+.2g}", best.alpha - kBestInThePaper),
-                 sentences({against(best, *norms.back()),
+                 sentences({against(best, other),
                             "What frameworks call a momentum of 0.9 (PyTorch: 0.1) is an alpha of 0.1 in the paper's "
                             "formula, which weights the new value with alpha."})};
 }

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"ResNet-18 trains this much faster with FS-1/32", "resnet18", "FS-1/32", 1.08},
                     Case{"this much faster with VDN-1/128", "resnet18", "VDN-1/128", 1.11},
                     Case{"this much faster with BS-4/128", "resnet18", "BS-4/128", 1.14},
-                    Case{"this much faster with FS with VDN", "densenet121", "FS-1/64+VDN-2/128", 1.19},
+                    Case{"this much faster with FS and VDN", "densenet121", "FS-1/64+VDN-2/128", 1.19},
                     Case{"faster than L1BN and RBN", "resnet18", "VDN-1/128", 1.015},
                     Case{"gains more than ResNet-18", "densenet121", "FS-1/64+VDN-2/128", 1.05},
                     Case{"FS gains nothing", "resnet56", "FS-1/32", 1.03},

@@ -97,6 +97,8 @@ TEST(DecayClaims, TheBestAlphaIsLookedFor) {
   EXPECT_EQ(as_in_the_paper.verdict(kSmall), kHolds);
   EXPECT_EQ(decay({{0.9, 0.5}, {0.5, 0.5}, {0.1, 0.6}}).claim(kBest).difference, "-0.6");
   EXPECT_EQ(decay({{0.9, 0.7}, {0.7, 0.6}, {0.1, 0.4}}).verdict(kBest), kDoesNotHold);
+  EXPECT_NE(decay({{0.9, 0.7}, {0.7, 0.6}, {0.1, 0.4}}).claim(kBest).note.find("70.0 % at 0.9 against 60.0 % at 0.7"),
+            std::string::npos);
   EXPECT_EQ(decay({{0.9, 0.5}, {0.7, 0.6}, {0.1, 0.6}}).verdict(kSmall), kDoesNotHold);
   EXPECT_EQ(decay({{0.7, 0.6}, {0.5, 0.5}, {0.1, 0.4}}).verdict(kBest), kNotRunYet) << "0.9 is missing";
   EXPECT_EQ(decay({{0.9, 0.6}, {0.7, 0.5}}).verdict(kSmall), kNotRunYet);

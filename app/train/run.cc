@@ -128,7 +128,7 @@ void Run::report_nonfinite(const data::Batch& batch, double loss) {
   set_step(*trainee_, static_cast<uint64_t>(steps_done()));
   const auto layer =
       first_of(processes_, first_nonfinite(trainee_->network(), [&] { trainee_->forward(batch.images); }));
-  throw Error(
+  throw NonFiniteLoss(
       fmt::format("the loss is {} at step {} (epoch {}), and the first value that is not finite comes out of {}; {}",
                   loss, steps_done(), epoch_ + 1, layer.value_or("the loss itself"), last_checkpoint()));
 }

@@ -57,10 +57,10 @@ models::ModelOptions model_options(const Recipe& recipe, const data::DataSet& se
   return options;
 }
 
-Trainee::Trainee(const Recipe& recipe, const data::DataSet& set)
+Trainee::Trainee(const Recipe& recipe, const data::DataSet& set, const models::ModelOptions& options)
     : precision_(recipe.precision), seed_(static_cast<uint64_t>(recipe.seed)), channels_(set.channels) {
   torch::manual_seed(seed_);
-  network_ = register_module("network", models::make_model(recipe.model, model_options(recipe, set)));
+  network_ = register_module("network", models::make_model(recipe.model, options));
   set_seed(*this, seed_);
 }
 

@@ -20,7 +20,9 @@ models::ModelOptions model_options(const Recipe& recipe, const data::DataSet& se
 class Trainee : public torch::nn::Module {
  public:
   /// Fresh weights from the recipe's seed. Throws Error.
-  Trainee(const Recipe& recipe, const data::DataSet& set);
+  Trainee(const Recipe& recipe, const data::DataSet& set) : Trainee(recipe, set, model_options(recipe, set)) {}
+  /// With options of the caller's, e.g. norms that are watched.
+  Trainee(const Recipe& recipe, const data::DataSet& set, const models::ModelOptions& options);
 
   /// Makes the virtual rows that the norm wants in training: those of VDN from the statistics of training inputs, those
   /// of VBN from the first inputs. They depend on the loader's seed only, so that they are made anew, and the same,

@@ -14,6 +14,7 @@
 #include "data/data_set.h"
 #include "record/run_folder.h"
 #include "samplenorm/communicator.h"
+#include "samplenorm/error.h"
 #include "train/recipe.h"
 
 namespace samplenorm::train {
@@ -43,6 +44,12 @@ struct TrainerOptions {
   std::shared_ptr<Communicator> communicator = single_process();
 };
 
+/// The loss is not a number any more, or infinite: where that began, and the last checkpoint.
+class NonFiniteLoss : public Error {
+ public:
+  using Error::Error;
+};
+
 /// What a process sent to the others in its training steps, on average over the processes.
 struct TrainingTraffic {
   Traffic statistics;  ///< of samples pooled over processes
@@ -63,8 +70,8 @@ data::DataSet open_data(const Recipe& recipe);
 /// Whether there is a run in the folder.
 bool holds_run(const std::filesystem::path& folder);
 
-/// Throws Error: for a folder with a run in it without `resume`, for a checkpoint of another recipe, where the loss is
-/// not finite any more, and whatever its parts throw.
+/// Throws Error: for a folder with a run in it without `resume`, for a checkpoint of another recipe, NonFiniteLoss, and
+/// whatever its parts throw.
 TrainingResult train(const TrainerOptions& options, const data::DataSet& set, Listener& listener);
 
 }  // namespace samplenorm::train
