@@ -3,12 +3,12 @@
 const charts = [];
 let drawing = Promise.resolve();
 
-/// A chart with its title and buttons; `control` stands beside the title.
+/// A chart with its heading and buttons; `control` stands beside the title.
 function figure(entry, control = null) {
   charts.push(entry);
   entry.canvas = element("div", { class: "drawing" });
   return element("figure", { class: "chart" },
-    element("figcaption", { class: "bar" }, element("h4", {}, entry.title), control),
+    element("figcaption", { class: "bar" }, element("h4", {}, entry.heading ?? entry.title), control),
     entry.canvas,
     element("div", { class: "save" },
       button("Save as SVG", () => save(entry, "svg"), { class: "small" }),
@@ -28,8 +28,9 @@ function chart(title, spec, options = null) {
   return figure(entry, options && chooser([entry], options));
 }
 
-/// Small multiples: {title, spec} each, which show the same of `options`.
-function multiples(title, entries, options) {
+/// Small multiples: {heading, spec} each, which show the same of `options`.
+function multiples(title, parts, options) {
+  const entries = parts.map((part) => ({ ...part, title: `${title}: ${part.heading}` }));
   return element("div", { class: "multiples" },
     element("div", { class: "bar" }, element("h4", {}, title), chooser(entries, options)),
     element("div", { class: "grid narrow" }, entries.map((entry) => figure(entry))));

@@ -83,9 +83,9 @@ function showErrorOfLayers(results) {
   return [
     chart("Size of the errors in a typical layer, by norm", overview, ERRORS),
     note("The box of a typical layer: the medians over the layers of the least error, the quartiles and the greatest error over the steps."),
-    multiples("Errors by layer", results.map((result) => ({ title: result.norm, spec: layers(result) })), ERRORS),
+    multiples("Errors by layer", results.map((result) => ({ heading: result.norm, spec: layers(result) })), ERRORS),
     multiples("Correlation of the errors between layers",
-      results.map((result) => ({ title: result.norm, spec: (view) => correlationSpec(result, view) })), ERRORS),
+      results.map((result) => ({ heading: result.norm, spec: (view) => correlationSpec(result, view) })), ERRORS),
     table("Errors by norm", ["norm", "model", "data", "#steps", "#E_mu of a typical layer", "#E_sigma of a typical layer",
       "#mean correlation of E_mu", "#mean correlation of E_sigma"],
       results.map((result) => [result.norm, result.model, result.data, String(result.steps),
