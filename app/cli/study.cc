@@ -46,8 +46,11 @@ class StudyReport : public study::Watcher {
   }
   void on_progress(int64_t done, int64_t total, const std::string& what) override {
     if (quiet_) return;
-    if (!progress_ || done == 1) progress_ = std::make_unique<Progress>(total, "of " + task_);
-    progress_->update(done, what);
+    // A task may have several parts. What the first unit took is not known.
+    if (!progress_ || done == 1)
+      progress_ = std::make_unique<Progress>(total - done, "of " + task_);
+    else
+      progress_->update(done - 1, what);
   }
   void on_result(const std::string& sentence) override {
     if (quiet_) return;

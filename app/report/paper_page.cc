@@ -19,6 +19,8 @@ namespace {
 using Studies = std::vector<record::StudyRecords>;
 using Rows = std::vector<std::vector<std::string>>;
 
+constexpr size_t kDay = 10;  // "2025-01-31", without the time
+
 struct Part {
   const char *study, *title;
 };
@@ -31,13 +33,13 @@ constexpr Part kParts[] = {{"cost", "What batch normalization costs"},
                            {"decay", "Decay of the moving averages"},
                            {"micro", "Statistics of tiny batches"}};
 
-/// What the begins that led to results say, each once, as one text.
-std::string each_once(const record::StudyRecords& study, const char* key) {
+/// What the begins that led to results say, each once, as one text; of each only so many characters.
+std::string each_once(const record::StudyRecords& study, const char* key, size_t length = std::string::npos) {
   std::set<size_t> used;
   for (const auto& result : study.results) used.insert(result.begin);
   std::vector<std::string> texts;
   for (const size_t begin : used)
-    if (auto text = text_in(study.begins[begin], key);
+    if (auto text = text_in(study.begins[begin], key).substr(0, length);
         !text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
       texts.push_back(std::move(text));
   return escaped(fmt::format("{}", fmt::join(texts, ", ")));
@@ -48,7 +50,7 @@ std::string what_was_run(const Studies& studies) {
   for (const auto& part : kParts)
     for (const auto* study : records_of(studies, part.study))
       rows.push_back({study->study, escaped(study->scale), each_once(*study, "cpu"), each_once(*study, "commit"),
-                      each_once(*study, "date"), code(command_of(*study))});
+                      each_once(*study, "date", kDay), code(command_of(*study))});
   return rows.size() < 2 ? "Nothing yet.\n" : markdown_table(rows);
 }
 

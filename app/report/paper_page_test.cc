@@ -35,6 +35,17 @@ TEST(PaperPage, ShowsClaimsAndFigures) {
                    "ResNet-18, batches of 32 images of 112 x 112, speed to `torch`:", "does not hold here"});
 }
 
+TEST(PaperPage, SaysWhatRanByTheProgramsThatLedToResults) {
+  record::StudyRecords records{"speed", "quick", {}, {}};
+  for (const auto* date :
+       {"2025-01-31T08:00:00Z", "2025-01-31T09:00:00Z", "2025-02-01T08:00:00Z", "2025-02-02T08:00:00Z"})
+    records.begins.push_back(
+        {{"date", date}, {"commit", "abc"}, {"cpu", "x_86"}, {"command", "a/samplenorm study speed --quick"}});
+  records.results = {{{}, 0}, {{}, 1}, {{}, 2}};
+  expect_in(paper_page({records}),
+            {"| speed | quick | x\\_86 | abc | 2025-01-31, 2025-02-01 | `samplenorm study speed --quick` |"});
+}
+
 TEST(PaperPage, CountsVerdicts) {
   const auto claims = judge({});
   const auto page = paper_page({});

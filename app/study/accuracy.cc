@@ -12,6 +12,9 @@ const std::vector<std::string> kRatios{"BN",       "NS-1/128",         "NS-4/128
                                        "BS-4/128", "BS-16/128",        "VDN-1/128", "VDN-4/128", "VDN-16/128",
                                        "FS-1/64",  "FS-1/32",          "FS-1/8",    "LS-1/64",   "LS-1/32",
                                        "LS-1/8",   "FS-1/64+VDN-2/128"};
+/// The lower ratios, where methods differ.
+const std::vector<std::string> kQuick{"BN",        "NS-1/128", "NS-4/128", "BS-1/128", "BS-4/128", "VDN-1/128",
+                                      "VDN-4/128", "FS-1/64",  "FS-1/32",  "LS-1/64",  "LS-1/32",  "FS-1/64+VDN-2/128"};
 /// Table 2, and LS at its ratios.
 const std::vector<std::string> kImageNet{"BN",       "NS-1/128",          "NS-4/128",  "BS-1/128",
                                          "BS-4/128", "VDN-1/128",         "VDN-2/128", "FS-1/64",
@@ -24,7 +27,7 @@ std::vector<Study::Task> accuracy_tasks(Study& study) {
   std::vector<Study::Task> tasks;
   // Seed by seed, so that a study that is stopped has all norms of the seeds that it has.
   for (const int64_t seed : seeds_of(options))
-    for (const auto& norm : norms_or(options, options.data == "folder" ? kImageNet : kRatios)) {
+    for (const auto& norm : norms_or(options, options.data == "folder" ? kImageNet : options.full ? kRatios : kQuick)) {
       train::Recipe recipe = base_recipe(options);
       recipe.norm = norm;
       recipe.seed = seed;

@@ -22,7 +22,8 @@ double at(const nlohmann::json& point, const char* key) { return point[key].get<
 TEST(VariancesOfEstimates, OfIndependentPointsFallAsOneOverTheirNumber) {
   torch::manual_seed(3);
   for (const auto& [key, point] : points_of(torch::randn({256, 4, 16, 16}))) {
-    EXPECT_NEAR(at(point, "measured") / at(point, "independent"), 1, 0.25) << point;
+    // Of 32 groups of 8 rows and 4 channels the variance is known to about 15 %.
+    EXPECT_NEAR(at(point, "measured") / at(point, "independent"), 1, 0.5) << point;
     EXPECT_NEAR(at(point, "predicted") / at(point, "independent"), 1, 0.25) << point;
   }
 }

@@ -26,6 +26,7 @@ Recipe quick_recipe() {
   recipe.limit = 12800;
   recipe.epochs = 2;
   recipe.rate = 0.025;
+  recipe.eval_every = recipe.epochs;
   return recipe;
 }
 

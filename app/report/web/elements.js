@@ -17,7 +17,8 @@ function button(text, click, attributes = {}) {
 /// Buttons of which one is pressed; `choose` gets the value of it.
 function choice(options, choose) {
   const buttons = options.map(({ label, value }, index) =>
-    button(label, () => press(index, value), { "aria-pressed": String(index === 0) }));
+    button(label, () => press(index, value), { "aria-pressed": String(index === 0) }),
+  );
   const press = (index, value) => {
     buttons.forEach((each, other) => each.setAttribute("aria-pressed", String(other === index)));
     choose(value);
@@ -36,5 +37,11 @@ function grid(...charts) {
 
 /// A name for a file from any text.
 function fileName(text) {
-  return text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "chart";
+  return (
+    text
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-|-$/g, "")
+      .slice(0, 60) || "chart"
+  );
 }

@@ -1,6 +1,9 @@
 // Training runs of several seeds, taken together.
 
-const ACCURACIES = [{ label: "as trained", value: "top1" }, { label: "recalibrated", value: "recalibrated_top1" }];
+const ACCURACIES = [
+  { label: "as trained", value: "top1" },
+  { label: "recalibrated", value: "recalibrated_top1" },
+];
 
 /// What was trained, the same for all runs of a chart.
 function setting(run) {
@@ -56,8 +59,16 @@ function lossText(group) {
 function failureList(groups) {
   const failed = groups.flatMap((group) => group.failures);
   if (failed.length === 0) return null;
-  return element("div", { class: "failures" }, element("h4", {}, "Runs that did not finish"),
-    element("ul", {}, failed.map((run) => element("li", {}, element("b", {}, run.id), `: did not finish: ${run.failed}`))));
+  return element(
+    "div",
+    { class: "failures" },
+    element("h4", {}, "Runs that did not finish"),
+    element(
+      "ul",
+      {},
+      failed.map((run) => element("li", {}, element("b", {}, run.id), `: did not finish: ${run.failed}`)),
+    ),
+  );
 }
 
 function difference(group, level, key) {
