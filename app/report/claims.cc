@@ -6,8 +6,8 @@ namespace samplenorm::report {
 
 std::vector<Claim> judge(const std::vector<record::StudyRecords>& studies) {
   std::vector<Claim> claims;
-  for (const auto judge_study : {judge_cost, judge_accuracy, judge_imagenet, judge_curves, judge_error, judge_speed,
-                                 judge_regularity, judge_decay, judge_micro})
+  for (const auto judge_study : {judge_cost, judge_accuracy, judge_imagenet, judge_curves, judge_error, judge_formulas,
+                                 judge_speed, judge_regularity, judge_decay, judge_micro})
     judge_study(studies, claims);
   return claims;
 }

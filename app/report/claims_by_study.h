@@ -17,6 +17,8 @@ void judge_accuracy(const Studies& studies, std::vector<Claim>& claims);
 void judge_imagenet(const Studies& studies, std::vector<Claim>& claims);
 void judge_curves(const Studies& studies, std::vector<Claim>& claims);
 void judge_error(const Studies& studies, std::vector<Claim>& claims);
+/// Of the study `error`, what the appendix derives.
+void judge_formulas(const Studies& studies, std::vector<Claim>& claims);
 void judge_speed(const Studies& studies, std::vector<Claim>& claims);
 void judge_regularity(const Studies& studies, std::vector<Claim>& claims);
 void judge_decay(const Studies& studies, std::vector<Claim>& claims);

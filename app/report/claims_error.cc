@@ -1,4 +1,4 @@
-// Figs. 6 and 7, appendices C.2 and D: errors of estimated statistics, how layers' errors correlate, and two formulas.
+// Figs. 6 and 7: errors of estimated statistics, and how layers' errors correlate.
 
 #include <fmt/format.h>
 
@@ -14,11 +14,9 @@ namespace {
 
 using Rule = std::optional<Finding>;
 using Errors = std::vector<NormErrors>;
-using nlohmann::json;
 
-// Errors are similar within a factor of 2; a formula is right if all it predicts is within a quarter of what is
-// measured; layers have negative correlations if at least 1 % of their pairs are below kNegative.
-constexpr double kSimilar = 2, kRight = 0.25, kSomePairs = 0.01;
+// Errors are similar within a factor of 2; layers have negative correlations if at least 1 % of their pairs do.
+constexpr double kSimilar = 2, kSomePairs = 0.01;
 
 std::string two(const double values[2]) { return fmt::format("{} and {}", plain(values[0]), plain(values[1])); }
 
@@ -58,51 +56,16 @@ Rule similar_errors(const Errors& errors, const char* a, const std::vector<const
 
 Rule negative_correlations(const Errors& errors) {
   const auto *fs = find(errors, "FS"), *vdn = find(errors, "VDN");
-  if (fs == nullptr || vdn == nullptr || std::isnan(fs->negative[0] + vdn->negative[0])) return std::nullopt;
-  const auto *ns = find(errors, "NS"), *bs = find(errors, "BS");
+  if (fs == nullptr || vdn == nullptr || std::isnan(fs->negative + vdn->negative)) return std::nullopt;
   std::string others;
-  for (const auto* norm : {ns, bs})
-    if (norm != nullptr) others += fmt::format(" {}: {}.", norm->norm.text, percent(norm->negative[0]));
+  for (const auto* method : {"NS", "BS"})
+    if (const auto* norm = find(errors, method))
+      others += fmt::format(" {}: {}.", norm->norm.text, percent(norm->negative));
   return Finding{
-      fs->negative[0] >= kSomePairs && vdn->negative[0] >= kSomePairs,
-      fmt::format("{} {}, {} {}", fs->norm.text, percent(fs->negative[0]), vdn->norm.text, percent(vdn->negative[0])),
-      "", fmt::format("Pairs of layers whose errors of means correlate below {}; needed: 1 %.{}", kNegative, others)};
-}
-
-/// Holds if `predicted` is right at every point; in the note, how far `other` (if any) is off.
-Rule formula_is_right(const std::vector<json>& points, const char* other, const char* remark) {
-  const auto furthest = [&](const char* key) {
-    double off = 0;
-    for (const auto& point : points) {
-      const double relative = number_in(point, key) / number_in(point, "measured") - 1;
-      if (!(std::abs(relative) <= std::abs(off))) off = relative;
-    }
-    return off;
-  };
-  if (points.empty()) return std::nullopt;
-  const double off = furthest("predicted");
-  return Finding{
-      std::abs(off) <= kRight, fmt::format("at most {} off", signed_percent(off)), "",
-      sentences({"Allowed: 25 %.",
-                 other == nullptr ? "" : fmt::format("Without covariances: {} off.", signed_percent(furthest(other))),
-                 remark})};
-}
-
-/// Measured variances of two patterns at the same number of points. Holds if a's is smaller at each.
-Rule less_variance(const std::vector<json>& points, const char* a, const char* b) {
-  size_t pairs = 0, smaller_ones = 0;
-  std::vector<double> ratios;
-  for (const auto& point : points)
-    for (const auto& other : points) {
-      if (text_in(point, "pattern") != a || text_in(other, "pattern") != b) continue;
-      if (number_in(point, "s") != number_in(other, "s")) continue;
-      ++pairs;
-      smaller_ones += number_in(point, "measured") < number_in(other, "measured");
-      ratios.push_back(number_in(point, "measured") / number_in(other, "measured"));
-    }
-  if (pairs == 0) return std::nullopt;
-  return Finding{smaller_ones == pairs, fmt::format("{} of the variance, smaller in {} of {} sizes",
-                                                    times(geometric_mean(ratios)), smaller_ones, pairs)};
+      fs->negative >= kSomePairs && vdn->negative >= kSomePairs,
+      fmt::format("{} {}, {} {}", fs->norm.text, percent(fs->negative), vdn->norm.text, percent(vdn->negative)), "",
+      fmt::format("Pairs of layers whose errors of means correlate below {:.2g}, which is not chance; needed: 1 %.{}",
+                  -kNotChance / std::sqrt(fs->steps), others)};
 }
 
 std::string set_up_of(const Errors& errors) {
@@ -117,7 +80,6 @@ std::string set_up_of(const Errors& errors) {
 
 void judge_error(const Studies& studies, std::vector<Claim>& claims) {
   const auto errors = norm_errors(studies);
-  const auto variances = error_points(studies, "variance");
   const auto sources = records_of(studies, "error");
   constexpr auto kError = &NormErrors::median_error;
   constexpr auto kCorrelation = &NormErrors::average_correlation;
@@ -133,20 +95,7 @@ void judge_error(const Studies& studies, std::vector<Claim>& claims) {
   judge.add("Fig. 7", "VDN's errors are similar to those of BS and NS, though it has a quarter of their data.",
             "similar", similar_errors(errors, "VDN", {"BS", "NS"}));
   judge.add("Fig. 7", "BS and NS have similar errors.", "similar", similar_errors(errors, "BS", {"NS"}));
-  judge.add(
-      "Appendix C.2", "The variance of an estimated mean is the sum of variances and covariances of its points.",
-      "formula",
-      formula_is_right(variances, "independent",
-                       "Each pair of points counts twice, once in each order: the factor 2 before a sum over all i "
-                       "unlike j would count it four times."));
-  judge.add("Appendix C.2",
-            "Points from all rows (a patch, FS) estimate a mean better than as many from few rows (BS).", "better",
-            less_variance(variances, "patch", "rows"));
-  judge.add("Appendix D", "A moving average has alpha/(2-alpha) of the variance of one estimate.", "formula",
-            formula_is_right(error_points(studies, "moving_average"), nullptr, ""));
   judge.add("ours", "LS has smaller errors than FS at the same ratio.", "", smaller(errors, "LS", {"FS"}, kError));
-  judge.add("ours", "Points of a lattice estimate a mean better than as many of a patch.", "",
-            less_variance(variances, "lattice", "patch"));
 }
 
 }  // namespace samplenorm::report

@@ -11,7 +11,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kErrors[] = {"mean_errors", "deviation_errors"};
-constexpr const char* kMatrices[] = {"mean_correlation", "deviation_correlation"};
 constexpr const char* kAverages[] = {"mean_correlation_average", "deviation_correlation_average"};
 
 double median_of_layers(const json& result, const char* key) {
@@ -21,15 +20,16 @@ double median_of_layers(const json& result, const char* key) {
   return median(medians);
 }
 
-double negative_part(const json& result, const char* key) {
-  if (!result.contains(key)) return std::nan("");
-  const json& matrix = result[key];
+double negative_part(const json& result) {
+  const double limit = -kNotChance / std::sqrt(number_in(result, "steps"));
+  if (!result.contains("mean_correlation") || std::isnan(limit)) return std::nan("");
+  const json& matrix = result["mean_correlation"];
   double pairs = 0, negative = 0;
   for (size_t i = 0; i < matrix.size(); ++i)
     for (size_t j = 0; j < i && j < matrix[i].size(); ++j) {
       if (!matrix[i][j].is_number()) continue;
       ++pairs;
-      negative += matrix[i][j].get<double>() < kNegative;
+      negative += matrix[i][j].get<double>() < limit;
     }
   return negative / pairs;
 }
@@ -48,11 +48,10 @@ std::vector<NormErrors> norm_errors(const std::vector<record::StudyRecords>& stu
                         number_in(fields, "steps"),
                         {},
                         {},
-                        {}};
+                        negative_part(fields)};
       for (const int of : {0, 1}) {
         errors.median_error[of] = median_of_layers(fields, kErrors[of]);
         errors.average_correlation[of] = number_in(fields, kAverages[of]);
-        errors.negative[of] = negative_part(fields, kMatrices[of]);
       }
       all.push_back(std::move(errors));
     }

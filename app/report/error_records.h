@@ -18,11 +18,11 @@ struct NormErrors {
   double steps;
   double median_error[2];         ///< over layers, of the medians over steps
   double average_correlation[2];  ///< of two layers' errors, over all pairs
-  double negative[2];             ///< part of the pairs of layers whose errors correlate below kNegative
+  double negative;                ///< part of the pairs of layers whose errors of means correlate negatively
 };
 
-/// Correlations of a few hundred steps that are less than this far from 0 may be chance.
-inline constexpr double kNegative = -0.1;
+/// A correlation over n steps counts as negative below -kNotChance/sqrt(n): where there is none, 1 in 700 comes so low.
+inline constexpr double kNotChance = 3;
 
 std::vector<NormErrors> norm_errors(const std::vector<record::StudyRecords>& studies);
 

@@ -75,10 +75,10 @@ std::string speeds(const Studies& studies, const std::string& study) {
 
 std::string errors(const Studies& studies) {
   Rows rows{{"norm", "error of means", "error of deviations", "correlation of means' errors", "of deviations'",
-             "pairs below " + fmt::format("{}", kNegative)}};
+             "negative pairs"}};
   for (const auto& norm : norm_errors(studies))
     rows.push_back({code(norm.norm.text), plain(norm.median_error[0]), plain(norm.median_error[1]),
-                    plain(norm.average_correlation[0]), plain(norm.average_correlation[1]), percent(norm.negative[0])});
+                    plain(norm.average_correlation[0]), plain(norm.average_correlation[1]), percent(norm.negative)});
   Rows variances{{"pattern", "points", "measured", "predicted", "predicted without covariances"}};
   for (const auto& point : error_points(studies, "variance"))
     variances.push_back({escaped(text_in(point, "pattern")), fmt::format("{:g}", number_in(point, "s")),
@@ -90,7 +90,7 @@ std::string errors(const Studies& studies) {
                         plain(number_in(point, "predicted"))});
   return titled(
              "Errors: the median layer's median over steps. Correlations: of two layers' errors, averaged over all "
-             "pairs.",
+             "pairs; negative pairs: those whose errors of means correlate negatively, and not by chance.",
              rows) +
          titled("Variance of an estimated mean, by that of one point:", variances) +
          titled("Variance of a moving average, by that of one estimate:", averages);
