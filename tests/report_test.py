@@ -12,6 +12,7 @@ import time
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 import report_page
 import study_records as records
@@ -166,17 +167,18 @@ def test_a_phone_does_not_scroll_sideways(whole, tmp_path):
         assert widest <= 390
 
 
-@pytest.mark.parametrize("clipboard", ["there", "refused"])
-def test_a_table_is_copied_as_csv(page, clipboard):
-    page.run("delete document.body.dataset.pasted; document.querySelector('#cost').scrollIntoView();")
+@pytest.mark.parametrize("clipboard, study", [("there", "cost"), ("refused", "decay")])
+def test_a_table_is_copied_as_csv(page, clipboard, study):
     if clipboard == "refused":
         page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
     # A real click: browsers let only users copy.
-    page.driver.find_element(By.CSS_SELECTOR, "#cost .table button").click()
+    copy = page.driver.find_element(By.CSS_SELECTOR, f"#{study} .table button")
+    copy.click()
+    WebDriverWait(page.driver, 10, poll_frequency=0.1).until(lambda _: copy.text == "Copied")
     page.run("document.body.insertAdjacentHTML('afterbegin', '<textarea id=\"paste\"></textarea>')")
     page.driver.find_element(By.ID, "paste").send_keys(Keys.CONTROL, "v")
     pasted = page.run("const area = document.getElementById('paste'); area.remove(); return area.value")
-    plain = [[cell.replace("−", "-").replace("\u00a0", " ") for cell in row] for row in page.table("#cost")]
+    plain = [[cell.replace("−", "-").replace("\u00a0", " ") for cell in row] for row in page.table(f"#{study}")]
     assert list(csv.reader(io.StringIO(pasted))) == plain
 
 
@@ -187,6 +189,7 @@ def test_a_chart_is_saved(whole, tmp_path, kind):
         end = time.monotonic() + 30
         while not (saved := list(tmp_path.glob(f"*.{kind}"))) and time.monotonic() < end:
             time.sleep(0.1)
+    assert [file.name for file in saved] == [f"iterations-a-second-resnet18-batch-32-112-112.{kind}"]
     content = saved[0].read_bytes()
     assert b"LS-1/64" in content if kind == "svg" else content.startswith(b"\x89PNG")
 
@@ -230,14 +233,17 @@ def test_the_same_study_of_two_folders_is_told_apart(tmp_path):
         assert opened.marks("demo") == 2 * MARKS["demo"]
 
 
-def test_a_study_without_results_and_one_of_unknown_form_leave_the_rest_whole(tmp_path):
+def test_records_that_cannot_be_shown_leave_the_rest_whole(tmp_path):
     folder = tmp_path / "odd"
     records.write_study(folder, "cost", [])
     records.write_study(folder, "speed", [{"id": "resnet18", "model": "resnet18"}])
+    errors = records.error()
+    del errors[0]["mean_correlation"]
+    records.write_study(folder, "error", errors)
     records.write_studies(folder, ["demo"])
     with report_page.opened(made(folder), tmp_path) as opened:
         assert opened.texts("#cost .note") == ["Started, but no result is there yet."]
-        assert len(opened.texts("#speed .problem")) == 1
+        assert len(opened.texts("#speed .problem")) == len(opened.texts("#error .problem")) == 1
         assert opened.marks("demo") == MARKS["demo"] and opened.log() == []
 
 

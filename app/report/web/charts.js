@@ -82,7 +82,11 @@ async function draw(entry) {
 function redraw(entries = charts) {
   delete document.documentElement.dataset.drawn;
   drawing = drawing.then(async () => {
-    for (const entry of entries) await draw(entry);
+    for (const entry of entries) {
+      await draw(entry).catch((error) => {
+        entry.canvas.replaceChildren(problem(`This chart cannot be drawn: ${error.message}.`));
+      });
+    }
   });
   const last = drawing;
   return drawing.then(() => {

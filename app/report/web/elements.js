@@ -30,6 +30,11 @@ function note(...children) {
   return element("p", { class: "note" }, ...children);
 }
 
+/// What went wrong, in place of what it concerns.
+function problem(sentence) {
+  return element("p", { class: "problem" }, sentence);
+}
+
 /// Charts side by side where there is room.
 function grid(...charts) {
   return element("div", { class: "grid" }, ...charts);

@@ -85,7 +85,7 @@ function showSource(study, source, several) {
       "div",
       { class: "source" },
       heading,
-      element("p", { class: "problem" }, `These records cannot be shown: ${error.message}.`),
+      problem(`These records cannot be shown: ${error.message}.`),
     );
   }
 }
