@@ -26,7 +26,7 @@ function showVariance(result) {
         type: "quantitative",
         title: "points in a sample",
         scale: { type: "log", nice: false },
-        axis: { grid: false, format: "~s", values: [...new Set(rows.map((row) => row.s))] },
+        axis: { grid: false, format: ",", values: [...new Set(rows.map((row) => row.s))] },
       },
       y: {
         field: "variance",
