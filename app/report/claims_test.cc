@@ -64,6 +64,8 @@ TEST(Claims, TheCommandIsTheRecordsOwnWithoutItsFolders) {
   EXPECT_EQ(command_of(records), "samplenorm study speed --full --set a=1");
   records.begins[0]["command"] = "samplenorm study speed --out=here";
   EXPECT_EQ(command_of(records), "samplenorm study speed");
+  records.begins[0]["command"] = "samplenorm study cost speed micro --quick --seeds 2";
+  EXPECT_EQ(command_of(records), "samplenorm study speed --quick --seeds 2");
   records.begins[0].erase("command");
   EXPECT_EQ(command_of(records), "samplenorm study speed --full");
 }

@@ -13,6 +13,9 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kNothing = "–";
 
+/// Adding 0 makes -0 a +0.
+double rounded_percent(double part) { return std::round(1000 * part) / 10 + 0.0; }
+
 }  // namespace
 
 double number_in(const nlohmann::json& object, const char* key) {
@@ -67,10 +70,12 @@ std::string percent(const Estimate& estimate) {
   return fmt::format("{:.1f} ± {:.1f} %", 100 * estimate.mean, 100 * estimate.half_width);
 }
 
-std::string signed_percent(double part) { return std::isnan(part) ? kNothing : fmt::format("{:+.1f} %", 100 * part); }
+std::string signed_percent(double part) {
+  return std::isnan(part) ? kNothing : fmt::format("{:+.1f} %", rounded_percent(part));
+}
 
 std::string signed_points(double part) {
-  return std::isnan(part) ? kNothing : fmt::format("{:+.1f} points", 100 * part);
+  return std::isnan(part) ? kNothing : fmt::format("{:+.1f} points", rounded_percent(part));
 }
 
 std::string times(double ratio) { return std::isnan(ratio) ? kNothing : fmt::format("{:.2f}×", ratio); }

@@ -47,6 +47,7 @@ TEST(Figures, NumbersAsText) {
   EXPECT_EQ(percent(estimate({0.448})), "44.8 %");
   EXPECT_EQ(signed_percent(0.031), "+3.1 %");
   EXPECT_EQ(signed_points(-0.0212), "-2.1 points");
+  EXPECT_EQ(signed_points(-0.0002), "+0.0 points");
   EXPECT_EQ(times(1.519), "1.52×");
   EXPECT_EQ(plain(estimate({1.5, std::numeric_limits<double>::infinity()})), "did not converge");
   for (const auto& text : {percent(std::nan("")), signed_percent(std::nan("")), times(std::nan(""))})

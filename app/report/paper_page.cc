@@ -49,8 +49,9 @@ std::string what_was_run(const Studies& studies) {
   Rows rows{{"study", "scale", "CPU", "commit", "date", "command"}};
   for (const auto& part : kParts)
     for (const auto* study : records_of(studies, part.study))
-      rows.push_back({study->study, escaped(study->scale), each_once(*study, "cpu"), each_once(*study, "commit"),
-                      each_once(*study, "date", kDay), code(command_of(*study))});
+      if (!study->results.empty())
+        rows.push_back({study->study, escaped(study->scale), each_once(*study, "cpu"), each_once(*study, "commit"),
+                        each_once(*study, "date", kDay), code(command_of(*study))});
   return rows.size() < 2 ? "Nothing yet.\n" : markdown_table(rows);
 }
 

@@ -42,6 +42,8 @@ TEST(PaperPage, SaysWhatRanByTheProgramsThatLedToResults) {
     records.begins.push_back(
         {{"date", date}, {"commit", "abc"}, {"cpu", "x_86"}, {"command", "a/samplenorm study speed --quick"}});
   records.results = {{{}, 0}, {{}, 1}, {{}, 2}};
+  const record::StudyRecords begun{"cost", "quick", {{{"cpu", "x"}}}, {}};
+  EXPECT_EQ(paper_page({begun, records}).find("| cost | quick"), std::string::npos) << "it has no results yet";
   expect_in(paper_page({records}),
             {"| speed | quick | x\\_86 | abc | 2025-01-31, 2025-02-01 | `samplenorm study speed --quick` |"});
 }

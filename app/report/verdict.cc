@@ -32,13 +32,20 @@ std::string command_of(const record::StudyRecords& source) {
   std::istringstream words(source.begins.empty() ? "" : text_in(source.begins.back(), "command"));
   std::string command, word;
   words >> word;
-  for (command = word.substr(word.rfind('/') + 1); words >> word;) {
-    if (word.starts_with("--out=")) continue;
+  command = word.substr(word.rfind('/') + 1);
+  for (bool naming_studies = false; words >> word;) {
     if (word == "--out") {
       words >> word;
       continue;
     }
+    if (word.starts_with("--out=")) continue;
+    naming_studies = naming_studies && !word.starts_with("-");
+    if (naming_studies) continue;
     command += " " + word;
+    if (word == "study") {
+      command += " " + source.study;
+      naming_studies = true;
+    }
   }
   return command.empty() ? fmt::format("samplenorm study {} --{}", source.study, source.scale) : command;
 }

@@ -34,7 +34,8 @@ class Judge {
   const char* missing_;
 };
 
-/// The command that made these records, without the program's folder and --out: where they lie is no matter.
+/// The command that made these records, without other studies that it made, the program's folder and --out: where they
+/// lie is no matter.
 std::string command_of(const record::StudyRecords& source);
 /// ... and what would make them where there are none.
 std::string command_of(const std::string& study);
