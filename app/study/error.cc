@@ -4,16 +4,10 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "bench/quartiles.h"
-#include "data/loader.h"
 #include "study/estimate_variance.h"
 #include "study/tasks.h"
 #include "study/training_runs.h"
-#include "study/watched_norm.h"
-#include "train/evaluation.h"
-#include "train/schedule.h"
-#include "train/sgd.h"
-#include "train/trainee.h"
+#include "study/watched_training.h"
 
 namespace samplenorm::study {
 namespace {
@@ -23,70 +17,6 @@ using nlohmann::json;
 constexpr const char* kExact = "BN";
 constexpr const char* kMovingAverageNorm = "BS-1/128;redraw=step";
 constexpr int64_t kMovingAverageEpochs = 3;  // of batches, over which its variance is measured
-
-/// A network whose norms are watched, and what trains it.
-class WatchedTraining {
- public:
-  WatchedTraining(Study& study, train::Recipe recipe, const std::string& watched = "")
-      : study_(study), recipe_(std::move(recipe)), set_(train::open_data(recipe_)) {
-    auto options = train::model_options(recipe_, set_);
-    options.make_norm = [norm = options.norm, watched](int64_t channels, bool activated) {
-      return std::make_shared<WatchedNorm>(NormOptions(channels).spec(norm).relu(activated), watched);
-    };
-    trainee_ = std::make_shared<train::Trainee>(recipe_, set_, options);
-    training_ = std::make_unique<data::Loader>(set_, train::loader_options(recipe_, true));
-    trainee_->add_virtual_rows(*training_);
-    trainee_->train();
-    for (const auto& module : trainee_->network().named_modules())
-      if (const auto norm = std::dynamic_pointer_cast<WatchedNorm>(module.value()))
-        layers_.emplace_back(module.key(), norm);
-  }
-
-  void train_epoch() {
-    train::Sgd optimizer(trainee_->network(), {recipe_.momentum, recipe_.nesterov, recipe_.weight_decay});
-    for_batches(0, [&](const data::Batch& batch, int64_t step) {
-      optimizer.clear_gradients();
-      torch::nn::functional::cross_entropy(trainee_->forward(batch.images), batch.labels).backward();
-      optimizer.step(train::rate_at(recipe_, step, training_->steps()));
-    });
-  }
-
-  /// Forward passes in training mode only: the weights stay.
-  void pass_epoch(int64_t epoch) {
-    const torch::NoGradGuard no_gradients;
-    for_batches(epoch, [&](const data::Batch& batch, int64_t) { trainee_->forward(batch.images); });
-  }
-
-  void forget() {
-    for (const auto& [name, norm] : layers_) {
-      norm->mean_errors.clear();
-      norm->deviation_errors.clear();
-      norm->means.clear();
-    }
-  }
-
-  using Layers = std::vector<std::pair<std::string, std::shared_ptr<WatchedNorm>>>;
-  const Layers& layers() const { return layers_; }
-  int64_t steps() const { return training_->steps(); }
-
- private:
-  void for_batches(int64_t epoch, const std::function<void(const data::Batch&, int64_t)>& use) {
-    set_epoch(*trainee_, static_cast<uint64_t>(epoch));
-    training_->begin(epoch);
-    for (int64_t step = 0; const auto batch = training_->next(); ++step) {
-      study_.check_stop();
-      use(*batch, step);
-      study_.watcher().on_progress(step + 1, training_->steps(), "batches");
-    }
-  }
-
-  Study& study_;
-  train::Recipe recipe_;
-  data::DataSet set_;
-  std::shared_ptr<train::Trainee> trainee_;
-  std::unique_ptr<data::Loader> training_;
-  Layers layers_;
-};
 
 /// Errors (layers, steps).
 torch::Tensor errors_of(const WatchedTraining& training, std::vector<double> WatchedNorm::*kind) {
@@ -124,9 +54,14 @@ double mean_off_diagonal(const torch::Tensor& correlation) {
 
 json layer_errors(Study& study, const train::Recipe& recipe) {
   WatchedTraining training(study, recipe);
-  training.train_epoch();
-  json fields{{"part", "layers"},          {"model", recipe.model},   {"data", recipe.data}, {"norm", recipe.norm},
-              {"steps", training.steps()}, {"layers", json::array()}, {"rate", recipe.rate}};
+  training.train();
+  json fields{{"part", "layers"},
+              {"model", recipe.model},
+              {"data", recipe.data},
+              {"norm", recipe.norm},
+              {"steps", training.steps_per_epoch()},
+              {"layers", json::array()},
+              {"rate", recipe.rate}};
   for (const auto& [name, norm] : training.layers()) fields["layers"].push_back(name);
   for (const auto& [kind, member] :
        {std::pair("mean", &WatchedNorm::mean_errors), {"deviation", &WatchedNorm::deviation_errors}}) {
@@ -144,7 +79,7 @@ json layer_errors(Study& study, const train::Recipe& recipe) {
 /// In the first norm of the first block of a network that has learned for an epoch.
 json variance(Study& study, const train::Recipe& recipe) {
   WatchedTraining training(study, recipe);
-  training.train_epoch();
+  training.train();
   const auto& [name, norm] = training.layers().at(1);
   return {
       {"part", "variance"}, {"model", recipe.model}, {"layer", name}, {"points", variances_of_estimates(norm->input)}};
@@ -152,7 +87,7 @@ json variance(Study& study, const train::Recipe& recipe) {
 
 json moving_average(Study& study, const train::Recipe& recipe) {
   WatchedTraining training(study, recipe, kMovingAverageNorm);
-  training.train_epoch();
+  training.train();
   training.forget();
   for (int64_t epoch = 1; epoch <= kMovingAverageEpochs; ++epoch) training.pass_epoch(epoch);
   std::vector<torch::Tensor> series;

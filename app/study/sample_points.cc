@@ -27,11 +27,14 @@ std::vector<int64_t> points_of(const Group& group, const Shape& shape) {
 SampleStatistics statistics_of(const torch::Tensor& x, const Sample& sample, const Shape& shape) {
   const torch::NoGradGuard no_gradients;
   const auto points = x.movedim(1, -1).reshape({-1, x.size(1)});
-  SampleStatistics statistics{torch::zeros(x.size(1), torch::kDouble), torch::zeros(x.size(1), torch::kDouble)};
+  const auto zeros = [&] { return torch::zeros(x.size(1), torch::kDouble); };
+  SampleStatistics statistics{zeros(), zeros(), zeros()};
   for (const auto& group : sample.groups) {
     const auto values = points.index_select(0, torch::tensor(points_of(group, shape))).to(torch::kDouble);
     statistics.mean += group.weight * values.mean(0);
-    statistics.variance += group.weight * values.var(0, /*unbiased=*/false);
+    const auto variance = values.var(0, /*unbiased=*/false), count = torch::tensor(static_cast<double>(values.size(0)));
+    statistics.variance += group.weight * variance;
+    statistics.unbiased_variance += group.weight * variance * count / (count - 1).clamp_min(1);
   }
   return statistics;
 }

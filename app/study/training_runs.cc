@@ -104,11 +104,18 @@ double nominal_sampled(const std::string& norm) {
   }
 }
 
+json run_fields(const Recipe& recipe) {
+  return {{"model", recipe.model},
+          {"data", recipe.data},
+          {"epochs", recipe.epochs},
+          {"norm", recipe.norm},
+          {"seed", recipe.seed},
+          {"rate", recipe.rate},
+          {"sampled", nominal_sampled(recipe.norm)}};
+}
+
 json train_run(Study& study, const Recipe& recipe) {
-  json fields{{"model", recipe.model},  {"data", recipe.data},
-              {"images", recipe.limit}, {"epochs", recipe.epochs},
-              {"norm", recipe.norm},    {"seed", recipe.seed},
-              {"rate", recipe.rate},    {"sampled", nominal_sampled(recipe.norm)}};
+  json fields = run_fields(recipe);
   const auto set = train::open_data(recipe);
   fields["images"] = set.train->size();
   train::TrainerOptions trainer;

@@ -22,6 +22,9 @@ std::vector<int64_t> seeds_of(const StudyOptions& options);
 /// The options' norms, or else these.
 std::vector<std::string> norms_or(const StudyOptions& options, std::vector<std::string> usual);
 
+/// What a record says of a run before it is done.
+nlohmann::json run_fields(const train::Recipe& recipe);
+
 /// Trains, or goes on, unless the run is finished. Gives a record's fields: docs/studies-format.md. A loss that is not
 /// finite is a result too. Throws StopAsked.
 nlohmann::json train_run(Study& study, const train::Recipe& recipe);

@@ -36,7 +36,21 @@ void WatchedNorm::note(const torch::Tensor& x) {
   const auto [variance, mean] = torch::var_mean(input.to(torch::kDouble), {0, 2, 3}, /*unbiased=*/false);
   mean_errors.push_back(distance(sampled.mean, mean));
   deviation_errors.push_back(distance(sampled.variance.sqrt(), variance.sqrt()));
-  if (watched_) means.push_back(sampled.mean);
+  means.push_back(sampled.mean);
+  variances.push_back(sampled.unbiased_variance);
+}
+
+void WatchedNorm::forget() {
+  mean_errors.clear();
+  deviation_errors.clear();
+  means.clear();
+  variances.clear();
+}
+
+void WatchedNorm::set_running_statistics(const torch::Tensor& mean, const torch::Tensor& variance) {
+  const torch::NoGradGuard no_gradients;
+  norm_->running_mean.copy_(mean);
+  norm_->running_var.copy_(variance);
 }
 
 }  // namespace samplenorm::study

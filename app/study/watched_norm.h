@@ -23,10 +23,15 @@ class WatchedNorm : public Norm {
   /// each the 2-norm over channels divided by the square root of their number.
   std::vector<double> mean_errors;
   std::vector<double> deviation_errors;
-  /// The sample's means, (C) each; kept only where a sample is watched that is not the norm's own.
+  /// The sample's means, and its variances as running statistics take them, unbiased: (C) each, in float64.
   std::vector<torch::Tensor> means;
+  std::vector<torch::Tensor> variances;
   /// The real rows of the last training step.
   torch::Tensor input;
+
+  void forget();
+  /// Evaluates with these from now on.
+  void set_running_statistics(const torch::Tensor& mean, const torch::Tensor& variance);
 
  private:
   void note(const torch::Tensor& x);

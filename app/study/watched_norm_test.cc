@@ -53,6 +53,29 @@ TEST(WatchedNorm, CanWatchAnotherSampleThanItsOwn) {
   EXPECT_FALSE(torch::equal(norm.means[0], norm.means[1]) && torch::equal(norm.means[0], norm.means[2]));
 }
 
+TEST(WatchedNorm, KeepsTheStatisticsThatTheNormsOwnRunningOnesAreMadeOf) {
+  torch::manual_seed(4);
+  SampledBatchNorm plain(options_of("FS-1/4;decay=0.3;first=batch"));
+  const auto watched = std::make_shared<WatchedNorm>(options_of("FS-1/4"));
+  set_seed(*plain, 6);
+  set_seed(*watched, 6);
+  torch::Tensor mean, variance;
+  for (int step = 0; step < 5; ++step) {
+    const auto x = 2 * torch::randn({6, 3, 8, 8}) + 1;
+    plain->forward(x);
+    watched->forward(x);
+    mean = step == 0 ? watched->means.back() : 0.3 * watched->means.back() + 0.7 * mean;
+    variance = step == 0 ? watched->variances.back() : 0.3 * watched->variances.back() + 0.7 * variance;
+  }
+  EXPECT_TRUE(torch::allclose(plain->running_mean.to(torch::kDouble), mean, 1e-5, 1e-6));
+  EXPECT_TRUE(torch::allclose(plain->running_var.to(torch::kDouble), variance, 1e-5, 1e-6));
+  const auto x = torch::randn({2, 3, 8, 8});
+  plain->eval();
+  watched->eval();
+  watched->set_running_statistics(mean, variance);
+  EXPECT_TRUE(torch::allclose(watched->forward(x), plain->forward(x), 1e-4, 1e-5));
+}
+
 TEST(WatchedNorm, NotesNothingInEvaluation) {
   WatchedNorm norm(options_of("BN"));
   norm.eval();
