@@ -133,7 +133,9 @@ def test_the_other_accuracy_can_be_chosen(page):
 def test_a_click_in_the_legend_singles_a_curve_out(page):
     faint = 'return [...document.querySelectorAll("#demo svg .mark-line.role-mark path")].map((each) => each.getAttribute("opacity"))'
     before = page.run(faint)
-    page.driver.find_elements(By.CSS_SELECTOR, "#demo svg .role-legend-label text")[0].click()
+    entry = page.driver.find_elements(By.CSS_SELECTOR, "#demo svg .role-legend-label text")[0]
+    page.run("arguments[0].scrollIntoView({ block: 'center' })", entry)
+    entry.click()
     time.sleep(0.5)
     assert len(set(before)) == 1 and sorted(page.run(faint)) == sorted(["1", "0.12", "0.12"])
 
@@ -173,6 +175,7 @@ def test_a_table_is_copied_as_csv(page, clipboard, study):
         page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
     # A real click: browsers let only users copy.
     copy = page.driver.find_element(By.CSS_SELECTOR, f"#{study} .table button")
+    page.run("arguments[0].scrollIntoView({ block: 'center' })", copy)  # at the top the contents would cover it
     copy.click()
     WebDriverWait(page.driver, 10, poll_frequency=0.1).until(lambda _: copy.text == "Copied")
     page.run("document.body.insertAdjacentHTML('afterbegin', '<textarea id=\"paste\"></textarea>')")
