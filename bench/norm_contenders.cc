@@ -49,8 +49,8 @@ class RawContender : public Contender {
   RawContender(const SampledBatchNormImpl& layer, const LayerTensors& tensors)
       : tensors_(tensors),
         spec_(layer.options.spec()),
-        key_{static_cast<int64_t>(layer.key.seed), static_cast<int64_t>(layer.key.layer),
-             static_cast<int64_t>(layer.key.epoch), static_cast<int64_t>(layer.key.step)},
+        key_(key_tensor({static_cast<int64_t>(layer.key.seed), static_cast<int64_t>(layer.key.layer),
+                         static_cast<int64_t>(layer.key.epoch), static_cast<int64_t>(layer.key.step)})),
         eps_(layer.options.eps()),
         relu_(layer.options.relu()) {}
 
@@ -81,7 +81,7 @@ class RawContender : public Contender {
  private:
   LayerTensors tensors_;
   std::string spec_;
-  std::array<int64_t, 4> key_;
+  torch::Tensor key_;
   double eps_;
   bool relu_;
   Normalized out_;

@@ -21,7 +21,7 @@ SHAPES = [(32, 64, 112, 112), (32, 64, 56, 56), (32, 256, 56, 56), (32, 512, 28,
 FORMATS = ("channels_last", "contiguous")
 FUSIONS = ("BN", "BN+ReLU", "BN+add+ReLU")
 NORMS = ("FS-1/64", "LS-1/64")
-EPS, MOMENTUM, KEY = 1e-5, 0.1, [1, 0, 0, 0]
+EPS, MOMENTUM, KEY = 1e-5, 0.1, torch.tensor([1, 0, 0, 0])
 TOLERANCE = 1e-3
 LIBRARY = pathlib.Path(__file__).resolve().parent.parent / "build/release/lib/libsamplenorm.so"
 

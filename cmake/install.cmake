@@ -1,4 +1,13 @@
-# `cmake --install` gives a prefix in which find_package(samplenorm) works.
+# `cmake --install` gives a prefix in which find_package(samplenorm) works. What a wheel has is another, smaller thing.
+
+if(SKBUILD)
+  # It goes by $ORIGIN, so that it finds the torch that is installed beside it.
+  set_target_properties(samplenorm PROPERTIES INSTALL_RPATH "$ORIGIN/../torch/lib" VERSION "" SOVERSION "")
+  install(TARGETS samplenorm LIBRARY DESTINATION samplenorm COMPONENT python)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/_built_with.py CONTENT "TORCH = \"@Torch_VERSION@\"\n" @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/_built_with.py DESTINATION samplenorm COMPONENT python)
+  return()
+endif()
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -70,7 +70,7 @@ endif()
 if(NOT SAMPLENORM_SANITIZE)
   file(GLOB_RECURSE python_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*_test.py ${PROJECT_SOURCE_DIR}/app/*_test.py
        ${PROJECT_SOURCE_DIR}/bench/*_test.py
-       ${PROJECT_SOURCE_DIR}/tests/*_test.py)
+       ${PROJECT_SOURCE_DIR}/python/tests/*_test.py ${PROJECT_SOURCE_DIR}/tests/*_test.py)
   if(NOT SAMPLENORM_MPI)
     list(FILTER python_tests EXCLUDE REGEX "/mpi_test\\.py$")
   endif()
@@ -78,6 +78,6 @@ if(NOT SAMPLENORM_SANITIZE)
     get_filename_component(name ${test} NAME_WE)
     add_test(NAME python.${name} COMMAND ${TEST_PYTHON} -m pytest -q -p no:cacheprovider ${test})
     set_tests_properties(python.${name} PROPERTIES TIMEOUT 1800 ENVIRONMENT
-      "${test_environment};SAMPLENORM_LIBRARY=$<TARGET_FILE:samplenorm>;SAMPLENORM_BUILD=${PROJECT_BINARY_DIR};SAMPLENORM_SOURCE=${PROJECT_SOURCE_DIR};SAMPLENORM_TORCH=${Torch_DIR};PYTHONDONTWRITEBYTECODE=1")
+      "${test_environment};SAMPLENORM_LIBRARY=$<TARGET_FILE:samplenorm>;SAMPLENORM_BUILD=${PROJECT_BINARY_DIR};SAMPLENORM_SOURCE=${PROJECT_SOURCE_DIR};SAMPLENORM_TORCH=${Torch_DIR};PYTHONPATH=${PROJECT_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1")
   endforeach()
 endif()

@@ -11,6 +11,7 @@ import sys
 
 import layer_page
 import processes_page
+import python_page
 import training_page
 
 
@@ -21,7 +22,7 @@ def main():
     arguments = parser.parse_args()
     stale = []
     generated = {}
-    for module in (layer_page, training_page, processes_page):
+    for module in (layer_page, training_page, processes_page, python_page):
         generated.update(module.files(arguments.root))
     for name, content in generated.items():
         path = arguments.root / name

@@ -13,7 +13,7 @@ import pytest
 SOURCE = pathlib.Path(os.environ["SAMPLENORM_SOURCE"])
 LAYER_CHARTS = ["docs/performance/channels_last.svg", "docs/performance/contiguous.svg"]
 CURVES = ["docs/training/loss.svg", "docs/training/accuracy.svg"]
-GENERATED = ["docs/performance.md", "docs/training-results.md", "docs/processes-results.md", *LAYER_CHARTS, *CURVES]
+GENERATED = ["docs/performance.md", "docs/training-results.md", "docs/processes-results.md", "docs/python-results.md", *LAYER_CHARTS, *CURVES]
 
 
 def generate(root, *options):

@@ -50,8 +50,11 @@ TEST_F(StudyFileTest, AnotherScaleIsRefusedAndTheFileKept) {
 
 TEST_F(StudyFileTest, OtherSettingsAreRefused) {
   StudyFile(folder_, "decay", "quick", {{"settings", "limit=64"}}).add("a", {});
-  expect_error([&] { StudyFile(folder_, "decay", "quick", {{"settings", "limit=128"}}); },
-               {"decay.jsonl", "limit=64", "limit=128", "--out"});
+  expect_error(
+      [&] {
+        StudyFile(folder_, "decay", "quick", {{"settings", "limit=128"}});
+      },
+      {"decay.jsonl", "limit=64", "limit=128", "--out"});
 }
 
 TEST_F(StudyFileTest, AWrongLineIsNamed) {

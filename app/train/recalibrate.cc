@@ -31,11 +31,10 @@ struct Statistics {
   }
 
   void finish() {
-    const auto all_means = torch::stack(means);
-    mean.copy_(all_means.mean(0));
-    auto all_spread = torch::stack(spreads).mean(0);
-    if (spread_is_variance) all_spread += all_means.var(/*dim=*/0, /*unbiased=*/false);
-    spread.copy_(all_spread);
+    const auto all_spreads = torch::stack(spreads);
+    const auto [exact_mean, exact_variance] = statistics_of_batches(torch::stack(means), all_spreads);
+    mean.copy_(exact_mean);
+    spread.copy_(spread_is_variance ? exact_variance : all_spreads.mean(0));
   }
 };
 

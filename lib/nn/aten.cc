@@ -2,6 +2,7 @@
 // the second derivative. A group is gathered by the indices of its points, whatever its boxes are.
 
 #include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
 
 #include "comm/pool.h"
 #include "core/points.h"
@@ -21,11 +22,12 @@ at::Tensor from_points(const at::Tensor& points, const at::Tensor& like) {
 }
 
 at::Tensor indices_of(const Group& group, const Shape& shape, const at::Tensor& like) {
-  std::vector<int64_t> indices;
-  indices.reserve(static_cast<size_t>(group.points()));
+  // Not at::tensor(), whose result torch.func would wrap before it is filled.
+  const at::Tensor indices = at::detail::empty_cpu({group.points()}, at::kLong);
+  int64_t* next = indices.mutable_data_ptr<int64_t>();
   for_each_point(group, shape.height, shape.width,
-                 [&](int64_t n, int64_t point) { indices.push_back(n * shape.map_points() + point); });
-  return at::tensor(indices, at::kLong).to(like.device());
+                 [&](int64_t n, int64_t point) { *next++ = n * shape.map_points() + point; });
+  return indices.to(like.device());
 }
 
 at::Tensor rows_of(const at::Tensor& tensor, const Chunk& chunk) {
@@ -109,16 +111,26 @@ ChunkStatistics pooled_statistics(const at::Tensor& points, const Chunk& chunk, 
   return {back(values[first]), back(values[first + 1]), back(values[first + 2]), back(at::stack(group_means))};
 }
 
+/// Of backward, over all points, (C).
+struct Sums {
+  at::Tensor dy, dy_xhat;
+};
+
+/// dx with the correction of a group's points; `scale` is gamma / sigma times the group's weight a point.
+at::Tensor corrected(const at::Tensor& dx, const at::Tensor& indices, const at::Tensor& deviation,
+                     const at::Tensor& scale, const at::Tensor& rstd, const Sums& sums) {
+  return dx.index_add(0, indices, -scale * (sums.dy + rstd * sums.dy_xhat * deviation));
+}
+
 /// Sums over all processes, in their place.
-void pool_sums(Communicator& processes, at::Tensor& sum_dy, at::Tensor& sum_dy_xhat, std::span<double> points) {
+void pool_sums(Communicator& processes, Sums& sums, std::span<double> points) {
   const auto on_cpu = [](const at::Tensor& tensor) { return tensor.to(at::kCPU, at::kDouble).contiguous().clone(); };
   const auto view = [](const at::Tensor& tensor) {
     return std::span(tensor.mutable_data_ptr<double>(), static_cast<size_t>(tensor.numel()));
   };
-  const at::Tensor all_dy = on_cpu(sum_dy), all_dy_xhat = on_cpu(sum_dy_xhat);
+  const at::Tensor all_dy = on_cpu(sums.dy), all_dy_xhat = on_cpu(sums.dy_xhat);
   pool_gradients(processes, view(all_dy), view(all_dy_xhat), points);
-  sum_dy = all_dy.to(sum_dy.options());
-  sum_dy_xhat = all_dy_xhat.to(sum_dy_xhat.options());
+  sums = {all_dy.to(sums.dy.options()), all_dy_xhat.to(sums.dy_xhat.options())};
 }
 
 /// One bit a point, in the order in which `y` lies in memory; a row of bytes for each row of y, an inner run (a point's
@@ -178,30 +190,52 @@ at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& like) {
   return lies_channels_last(like) ? from_points(runs.reshape({-1, like.size(1)}), like) : runs.reshape(like.sizes());
 }
 
-at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Plan& plan,
-                     double eps) {
+DifferentiableGradients gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                                  const at::Tensor& bias, const at::Tensor& mask, const Plan& plan, double eps,
+                                  bool relu) {
+  const bool has_mask = mask.dim() == 2;
+  DifferentiableGradients out;
+  out.residual = has_mask ? dy * unpack_mask(mask, x) : dy;
   std::vector<at::Tensor> parts;
   for (const Chunk& chunk : plan.chunks) {
     const at::Tensor points = chunk_points(x, chunk);
     const ChunkStatistics statistics = statistics_of(points, chunk);
-    const Affine coefficients = affine(weight, bias, statistics.mean, at::rsqrt(statistics.var + eps));
-    parts.push_back(points * coefficients.scale + coefficients.shift);
+    const at::Tensor rstd = at::rsqrt(statistics.var + eps);
+    const Affine coefficients = affine(weight, bias, statistics.mean, rstd);
+    at::Tensor dpoints = chunk_points(out.residual, chunk);
+    if (relu && !has_mask)
+      dpoints = dpoints.masked_fill((points * coefficients.scale + coefficients.shift).detach().le(0), 0);
+    const Sums sums{dpoints.sum(0), (dpoints * ((points - statistics.mean) * rstd)).sum(0)};
+    out.bias = out.bias.defined() ? out.bias + sums.dy : sums.dy;
+    out.weight = out.weight.defined() ? out.weight + sums.dy_xhat : sums.dy_xhat;
+
+    at::Tensor dx = coefficients.scale * dpoints;
+    for (size_t g = 0; g < chunk.sample.groups.size(); ++g) {
+      const Group& group = chunk.sample.groups[g];
+      const at::Tensor indices = indices_of(group, chunk.shape, points);
+      const at::Tensor deviation = points.index_select(0, indices) - statistics.group_mean[static_cast<int64_t>(g)];
+      const double share = group.weight / static_cast<double>(group.points());
+      dx = corrected(dx, indices, deviation, share * coefficients.scale, rstd, sums);
+    }
+    parts.push_back(dx);
   }
-  return from_points(at::cat(parts), x).to(x.scalar_type());
+  out.x = from_points(at::cat(parts), x).to(x.scalar_type());
+  return out;
 }
 
 SAMPLENORM_FORWARD(forward) {
   (void)lean;
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key, !group.empty());
+  const KeyNumbers numbers = key_numbers(key, rank, ranks);
+  const auto plan = make_plan(sizes, spec, numbers, !group.empty());
   const ForwardArguments arguments{x, sizes, weight, bias, residual, eps, relu};
   check_forward(arguments);
-  const auto processes = communicator_of(group, key);
+  const auto processes = communicator_of(group, numbers);
   const Normalized out = allocate_outputs(arguments, *plan);
   if (out.y.numel() == 0 && !processes) return out.tuple();
 
   const at::Tensor whole = concatenated(x);
-  for (int64_t k = 0; k < plan->chunk_count(); ++k) {
+  for (int64_t k = 0; k < plan->sizes.chunks; ++k) {
     const Chunk& chunk = plan->chunks[static_cast<size_t>(k)];
     const at::Tensor points = chunk_points(whole, chunk);
     const ChunkStatistics statistics =
@@ -226,10 +260,11 @@ SAMPLENORM_FORWARD(forward) {
 
 SAMPLENORM_BACKWARD(backward) {
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key, !group.empty());
+  const KeyNumbers numbers = key_numbers(key, rank, ranks);
+  const auto plan = make_plan(sizes, spec, numbers, !group.empty());
   const BackwardArguments arguments{dy, x, sizes, weight, bias, mean, rstd, group_mean, sampled_x, mask, lean};
-  check_backward(arguments, *plan);
-  const auto processes = communicator_of(group, key);
+  check_backward(arguments, plan->sizes);
+  const auto processes = communicator_of(group, numbers);
   Gradients out = allocate_gradients(arguments);
   if (dy.numel() == 0 && !processes) return out.tuple();
 
@@ -241,7 +276,7 @@ SAMPLENORM_BACKWARD(backward) {
   const at::Tensor gradient = has_mask ? dy * unpack_mask(*mask, whole) : dy;
   if (has_mask) out.residual.copy_(gradient);
   const at::Tensor whole_dx = x.size() == 1 ? out.x[0] : empty_dense_like(x[0], sizes);
-  for (int64_t k = 0; k < plan->chunk_count(); ++k) {
+  for (int64_t k = 0; k < plan->sizes.chunks; ++k) {
     const Chunk& chunk = plan->chunks[static_cast<size_t>(k)];
     const at::Tensor scale = coefficients.scale[k];
     const at::Tensor points = chunk_points(whole, chunk);
@@ -250,18 +285,17 @@ SAMPLENORM_BACKWARD(backward) {
       const at::Tensor y = lean ? points : points * scale + coefficients.shift[k];
       dpoints = dpoints.masked_fill(y.le(0), 0);
     }
-    at::Tensor sum_dy = dpoints.sum(0);
     const at::Tensor xhat = lean ? recovered(points, weight, bias) : (points - mean[k]) * rstd[k];
-    at::Tensor sum_dy_xhat = (dpoints * xhat).sum(0);
-    out.bias.add_(sum_dy);
-    out.weight.add_(sum_dy_xhat);
+    Sums sums{dpoints.sum(0), (dpoints * xhat).sum(0)};
+    out.bias.add_(sums.dy);
+    out.weight.add_(sums.dy_xhat);
 
     std::vector<double> group_points;
     for (const Group& sampled : chunk.sample.groups) group_points.push_back(static_cast<double>(sampled.points()));
-    if (processes) pool_sums(*processes, sum_dy, sum_dy_xhat, group_points);
+    if (processes) pool_sums(*processes, sums, group_points);
     if (!chunk.has_rows()) continue;
 
-    const at::Tensor dx = scale * dpoints;
+    at::Tensor dx = scale * dpoints;
     for (size_t g = 0; g < chunk.sample.groups.size(); ++g) {
       const Group& sampled_group = chunk.sample.groups[g];
       const double share = sampled_group.weight / group_points[g];
@@ -269,7 +303,7 @@ SAMPLENORM_BACKWARD(backward) {
       const at::Tensor sampled =
           chunk.everything ? points.index_select(0, indices) : copy_of(sampled_x, chunk, g, x).to(points.scalar_type());
       const at::Tensor deviation = sampled - group_mean[k][static_cast<int64_t>(g)];
-      dx.index_add_(0, indices, -share * scale * (sum_dy + rstd[k] * sum_dy_xhat * deviation));
+      dx = corrected(dx, indices, deviation, share * scale, rstd[k], sums);
     }
     const at::Tensor dx_rows = rows_of(whole_dx, chunk);
     dx_rows.copy_(from_points(dx, dx_rows));

@@ -21,16 +21,16 @@ INSTANTIATE_TEST_SUITE_P(Methods, AtenEqualsKernels, ::testing::ValuesIn(testing
 void expect_same(const std::string& spec, torch::IntArrayRef sizes, torch::ScalarType type, Format format, bool relu,
                  bool with_residual) {
   torch::manual_seed(3);
-  const std::vector<int64_t> key = {5, 6, 7, 8};
+  const torch::Tensor key = key_tensor({5, 6, 7, 8});
   const auto draw = [&](torch::IntArrayRef shape) { return torch::randn(shape, torch::kDouble); };
   const torch::Tensor x = as(format, (3 * draw(sizes) + 1).to(type)), dy = as(format, draw(sizes).to(type));
   const OptionalTensor residual = with_residual ? OptionalTensor(as(format, draw(sizes).to(type))) : std::nullopt;
   const OptionalTensor weight = draw({sizes[1]}).to(statistics_type(x)), bias = draw({sizes[1]}).to(statistics_type(x));
 
   const auto [y, mean, rstd, var, group_mean, sampled, mask] =
-      cpu::forward(x, weight, bias, residual, spec, key, 1e-5, relu, false, "");
+      cpu::forward(x, weight, bias, residual, spec, key, 1e-5, relu, false, "", 0, 1);
   const auto [y2, mean2, rstd2, var2, group_mean2, sampled2, mask2] =
-      aten::forward(x, weight, bias, residual, spec, key, 1e-5, relu, false, "");
+      aten::forward(x, weight, bias, residual, spec, key, 1e-5, relu, false, "", 0, 1);
   const double allowed = testing::tolerance(type);
   const double exact = testing::tolerance(statistics_type(x));
   EXPECT_TRUE(close(y2, y, allowed, allowed));
@@ -44,9 +44,9 @@ void expect_same(const std::string& spec, torch::IntArrayRef sizes, torch::Scala
 
   const OptionalTensor bits = mask.dim() == 2 ? OptionalTensor(mask) : std::nullopt;
   const auto [dx, dw, db, dr] =
-      cpu::backward(dy, x, weight, bias, mean, rstd, group_mean, sampled, bits, spec, key, relu, false, "");
+      cpu::backward(dy, x, weight, bias, mean, rstd, group_mean, sampled, bits, spec, key, relu, false, "", 0, 1);
   const auto [dx2, dw2, db2, dr2] =
-      aten::backward(dy, x, weight, bias, mean, rstd, group_mean, sampled, bits, spec, key, relu, false, "");
+      aten::backward(dy, x, weight, bias, mean, rstd, group_mean, sampled, bits, spec, key, relu, false, "", 0, 1);
   EXPECT_TRUE(close(dx2[0], dx[0], 2 * allowed, 2 * allowed));
   EXPECT_EQ(dx2[0].strides(), dx[0].strides());
   EXPECT_TRUE(close(dw2, dw, exact, 20 * exact));

@@ -7,8 +7,6 @@
 #include <torch/library.h>
 #include <torch/torch.h>
 
-#include <array>
-
 #include "nn/implementation.h"
 
 namespace samplenorm {
@@ -17,37 +15,13 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// dx, dweight, dbias and dresidual as differentiable functions of dy, x, weight and bias.
-variable_list differentiable_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
-                                       const at::Tensor& bias, const at::Tensor& mask, const Plan& plan, double eps,
-                                       bool relu) {
-  const at::Tensor z = aten::normalize(x, weight, bias, plan, eps);
-  at::Tensor gradient = dy;
-  if (mask.dim() == 2) {
-    gradient = dy * aten::unpack_mask(mask, x);
-  } else if (relu) {
-    gradient = dy.masked_fill(z.detach().le(0), 0);
-  }
-  variable_list gradients = {{}, {}, {}, gradient};
-  const std::array inputs = {x, weight, bias};
-  variable_list wanted;
-  for (const at::Tensor& input : inputs)
-    if (input.defined() && input.requires_grad()) wanted.push_back(input);
-  if (wanted.empty()) return gradients;
-  const variable_list found =
-      torch::autograd::grad({z}, wanted, {gradient}, /*retain_graph=*/true, /*create_graph=*/true);
-  for (size_t i = 0, next = 0; i < inputs.size(); ++i)
-    if (inputs[i].defined() && inputs[i].requires_grad()) gradients[i] = found[next++];
-  return gradients;
-}
-
 /// Derived from Node itself: torch::autograd::Function wraps every argument, which costs small layers more than their
 /// kernels do.
 struct SampledBatchNormBackward : torch::autograd::Node {
   std::vector<SavedVariable> x;  ///< or y in the lean mode
-  SavedVariable weight, bias, mean, rstd, group_mean, sampled_x, mask;
+  SavedVariable weight, bias, mean, rstd, group_mean, sampled_x, mask, key;
   std::string spec, group;
-  std::vector<int64_t> key;
+  int64_t rank = 0, ranks = 1;
   double eps = 0;
   bool relu = false, has_residual = false, lean = false;
 
@@ -76,7 +50,8 @@ struct SampledBatchNormBackward : torch::autograd::Node {
                            .group_mean = group_mean.unpack(),
                            .sampled_x = sampled_x.unpack(),
                            .mask = mask.unpack()};
-    Gradients found = sampled_batch_norm_backward(dy, inputs, gamma, beta, saved, spec, key, relu, lean, group);
+    Gradients found =
+        sampled_batch_norm_backward(dy, inputs, gamma, beta, saved, spec, key.unpack(), relu, lean, group, rank, ranks);
     std::move(found.x.begin(), found.x.end(), result.begin());
     at::Tensor* behind = result.data() + x.size();
     if (gamma.defined()) behind[0] = found.weight.to(gamma.scalar_type());
@@ -88,7 +63,8 @@ struct SampledBatchNormBackward : torch::autograd::Node {
   void release_variables() override {
     const std::lock_guard lock(mutex_);
     for (SavedVariable& saved : x) saved.reset_data();
-    for (SavedVariable* saved : {&weight, &bias, &mean, &rstd, &group_mean, &sampled_x, &mask}) saved->reset_data();
+    for (SavedVariable* saved : {&weight, &bias, &mean, &rstd, &group_mean, &sampled_x, &mask, &key})
+      saved->reset_data();
   }
 
   std::string name() const override { return "SampledBatchNormBackward"; }
@@ -99,16 +75,17 @@ struct SampledBatchNormBackward : torch::autograd::Node {
   variable_list second_order(const at::Tensor& dy, const variable_list& inputs, const at::Tensor& gamma,
                              const at::Tensor& beta) {
     const at::Tensor whole = inputs.size() == 1 ? inputs[0] : at::cat(inputs, 1);
-    const auto plan = make_plan(whole.sizes(), spec, key, /*sync=*/false);
-    const variable_list first = differentiable_gradients(dy, whole, gamma, beta, mask.unpack(), *plan, eps, relu);
+    const auto plan = make_plan(whole.sizes(), spec, key_numbers(key.unpack(), rank, ranks), /*sync=*/false);
+    const auto first = aten::gradients(dy, whole, gamma, beta, mask.unpack(), *plan, eps, relu);
     variable_list result;
     int64_t channel = 0;
     for (const at::Tensor& input : inputs) {
-      const int64_t channels = input.size(1);
-      result.push_back(first[0].defined() ? first[0].narrow(1, channel, channels) : at::Tensor());
-      channel += channels;
+      result.push_back(first.x.narrow(1, channel, input.size(1)));
+      channel += input.size(1);
     }
-    result.insert(result.end(), {first[1], first[2], has_residual ? first[3] : at::Tensor()});
+    result.push_back(gamma.defined() ? first.weight.to(gamma.scalar_type()) : at::Tensor());
+    result.push_back(beta.defined() ? first.bias.to(beta.scalar_type()) : at::Tensor());
+    result.push_back(has_residual ? first.residual : at::Tensor());
     return result;
   }
 };
@@ -141,7 +118,8 @@ SAMPLENORM_FORWARD(differentiable) {
   Normalized out;
   {
     at::AutoDispatchBelowADInplaceOrView below;
-    out = sampled_batch_norm(x, gamma, beta, added, std::string(spec), key, eps, relu, lean, std::string(group));
+    out = sampled_batch_norm(x, gamma, beta, added, std::string(spec), key, eps, relu, lean, std::string(group), rank,
+                             ranks);
   }
   if (!node) return out.tuple();
   torch::autograd::set_history(out.y, node);
@@ -159,9 +137,11 @@ SAMPLENORM_FORWARD(differentiable) {
   save(node->group_mean, out.group_mean);
   save(node->sampled_x, out.sampled_x);
   save(node->mask, out.mask);
+  save(node->key, key);
   node->spec = spec;
   node->group = group;
-  node->key = key.vec();
+  node->rank = rank;
+  node->ranks = ranks;
   node->eps = eps;
   node->relu = relu;
   node->has_residual = added.defined();

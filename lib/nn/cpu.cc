@@ -166,7 +166,7 @@ void normalize(const Inputs& inputs, const ForwardArguments& arguments, const Pl
   const bool has_residual = arguments.residual && arguments.residual->defined();
   const at::Tensor residual = has_residual ? inputs.dense_like_whole(*arguments.residual) : at::Tensor();
   const Parameters<C> parameters(arguments.weight, arguments.bias, out.mean.scalar_type());
-  for (int64_t k = 0; k < plan.chunk_count(); ++k) {
+  for (int64_t k = 0; k < plan.sizes.chunks; ++k) {
     const Chunk& chunk = plan.chunks[static_cast<size_t>(k)];
     find_statistics<T>(inputs, arguments, plan, k, processes, out);
     if (!chunk.has_rows()) continue;
@@ -356,7 +356,7 @@ void differentiate(const Inputs& inputs, const BackwardArguments& arguments, con
   std::ranges::fill(dbias, 0);
   const at::Tensor dy = inputs.dense_like_whole(arguments.dy);
   ChunkBackward<T> backward(inputs, arguments, dy, relu, processes, out);
-  for (int64_t k = 0; k < plan.chunk_count(); ++k) backward.run(plan.chunks[static_cast<size_t>(k)], k, dweight, dbias);
+  for (int64_t k = 0; k < plan.sizes.chunks; ++k) backward.run(plan.chunks[static_cast<size_t>(k)], k, dweight, dbias);
   std::ranges::transform(dweight, writable<C>(out.weight), [](double sum) { return static_cast<C>(sum); });
   std::ranges::transform(dbias, writable<C>(out.bias), [](double sum) { return static_cast<C>(sum); });
 }
@@ -366,10 +366,11 @@ void differentiate(const Inputs& inputs, const BackwardArguments& arguments, con
 SAMPLENORM_FORWARD(forward) {
   (void)lean;
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key, !group.empty());
+  const KeyNumbers numbers = key_numbers(key, rank, ranks);
+  const auto plan = make_plan(sizes, spec, numbers, !group.empty());
   const ForwardArguments arguments{x, sizes, weight, bias, residual, eps, relu};
   check_forward(arguments);
-  const Processes processes{communicator_of(group, key), spec};
+  const Processes processes{communicator_of(group, numbers), spec};
   const Normalized out = allocate_outputs(arguments, *plan);
   if (out.y.numel() > 0 || processes)
     with_type(out.y.scalar_type(), [&]<class T>(std::type_identity<T>) {
@@ -380,10 +381,11 @@ SAMPLENORM_FORWARD(forward) {
 
 SAMPLENORM_BACKWARD(backward) {
   const std::vector<int64_t> sizes = whole_sizes(x);
-  const auto plan = make_plan(sizes, spec, key, !group.empty());
+  const KeyNumbers numbers = key_numbers(key, rank, ranks);
+  const auto plan = make_plan(sizes, spec, numbers, !group.empty());
   const BackwardArguments arguments{dy, x, sizes, weight, bias, mean, rstd, group_mean, sampled_x, mask, lean};
-  check_backward(arguments, *plan);
-  const auto processes = communicator_of(group, key);
+  check_backward(arguments, plan->sizes);
+  const auto processes = communicator_of(group, numbers);
   const Gradients out = allocate_gradients(arguments);
   if (dy.numel() > 0 || processes)
     with_type(dy.scalar_type(), [&]<class T>(std::type_identity<T>) {

@@ -11,6 +11,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 ROWS, CHANNELS, SIDE = 8, 3, 6
+KEY = torch.tensor([7, 3, 2, 0])
 
 
 def load():
@@ -31,7 +32,7 @@ def results(operator, rows, spec, rank=0, ranks=1, group=""):
     x, weight, bias, residual, dy = problem()
     x, residual, dy = (tensor[rows].contiguous(memory_format=torch.channels_last) for tensor in (x, residual, dy))
     leaves = [tensor.requires_grad_() for tensor in (x, weight, bias, residual)]
-    y = operator([x], weight, bias, residual, spec, [7, 3, 2, 0, rank, ranks], 1e-5, True, False, group)[0]
+    y = operator([x], weight, bias, residual, spec, KEY, 1e-5, True, False, group, rank, ranks)[0]
     return [y, *torch.autograd.grad(y, leaves, dy)]
 
 
@@ -63,8 +64,7 @@ def few_nodes_give_all_the_same_statistics(rank, ranks):
     operator, group = load(), dist.group.WORLD.group_name
     x = problem()[0]
     half = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
-    mean = operator([x[half]], None, None, None, "BS-2/4;nodes=1/2", [7, 3, 2, 0, rank, ranks], 1e-5, False, False,
-                    group)[1]
+    mean = operator([x[half]], None, None, None, "BS-2/4;nodes=1/2", KEY, 1e-5, False, False, group, rank, ranks)[1]
     everyones = [torch.empty_like(mean) for _ in range(ranks)]
     dist.all_gather(everyones, mean)
     assert all(torch.equal(other, mean) for other in everyones)
@@ -86,10 +86,10 @@ def sync_works_under_torch_compile(rank, ranks):
 
     @torch.compile(backend="aot_eager", fullgraph=True)
     def layer(x, weight, bias):
-        return operator([x * 2], weight, bias, None, "LS-1/4", [7, 3, 2, 0, rank, ranks], 1e-5, True, False, group)[0] + 1
+        return operator([x * 2], weight, bias, None, "LS-1/4", KEY, 1e-5, True, False, group, rank, ranks)[0] + 1
 
     def plain(x, weight, bias):
-        return operator([x * 2], weight, bias, None, "LS-1/4", [7, 3, 2, 0], 1e-5, True)[0] + 1
+        return operator([x * 2], weight, bias, None, "LS-1/4", KEY, 1e-5, True)[0] + 1
 
     mine, whole = x[rows].clone().requires_grad_(), x.clone().requires_grad_()
     y, expected = layer(mine, weight, bias), plain(whole, weight, bias)
@@ -103,9 +103,9 @@ def wrong_groups_and_ranks_are_told(rank, ranks):
     operator, group = load(), dist.group.WORLD.group_name
     x = problem()[0]
     with pytest.raises((RuntimeError, ValueError), match="no such group"):
-        operator([x], None, None, None, "BN", [7, 3, 2, 0, rank, ranks], 1e-5, False, False, "no such group")
-    with pytest.raises((RuntimeError, ValueError), match=f"expected rank {rank} of {ranks} in the key"):
-        operator([x], None, None, None, "BN", [7, 3, 2, 0], 1e-5, False, False, group)
+        operator([x], None, None, None, "BN", KEY, 1e-5, False, False, "no such group", rank, ranks)
+    with pytest.raises((RuntimeError, ValueError), match=f"expected rank {rank} of {ranks}"):
+        operator([x], None, None, None, "BN", KEY, 1e-5, False, False, group)
 
 
 CHECKS = [sync_equals_one_process, sync_takes_unequal_and_empty_shares, few_nodes_give_all_the_same_statistics,

@@ -63,7 +63,7 @@ void check_forward(const ForwardArguments& arguments) {
   }
 }
 
-void check_backward(const BackwardArguments& arguments, const Plan& plan) {
+void check_backward(const BackwardArguments& arguments, const PlanSizes& plan) {
   const at::Tensor& x = arguments.x[0];
   const int64_t channels = arguments.sizes[1];
   check_input(x);
@@ -77,26 +77,38 @@ void check_backward(const BackwardArguments& arguments, const Plan& plan) {
         saved.sizes(), " of ", saved.scalar_type(), " on ", saved.device());
   };
   const auto type = statistics_type(x);
-  check_saved(arguments.mean, {plan.chunk_count(), channels}, type, "mean");
-  check_saved(arguments.rstd, {plan.chunk_count(), channels}, type, "rstd");
-  check_saved(arguments.group_mean, {plan.chunk_count(), plan.groups, channels}, type, "group_mean");
-  check_saved(arguments.sampled_x, {plan.copied_points * channels}, x.scalar_type(), "sampled_x");
+  check_saved(arguments.mean, {plan.chunks, channels}, type, "mean");
+  check_saved(arguments.rstd, {plan.chunks, channels}, type, "rstd");
+  check_saved(arguments.group_mean, {plan.chunks, plan.groups, channels}, type, "group_mean");
+  check_saved(arguments.sampled_x, {plan.room_for_copy * channels}, x.scalar_type(), "sampled_x");
   const bool has_mask = arguments.mask && arguments.mask->defined();
   if (has_mask) check_saved(*arguments.mask, mask_sizes(x), at::kByte, "mask");
   if (!arguments.lean) return;
   TORCH_CHECK(!has_mask && arguments.x.size() == 1, kName,
               ": expected one y and no mask in the lean mode, which cannot find x behind a residual");
-  for (const Chunk& chunk : plan.chunks)
-    TORCH_CHECK(!chunk.everything, kName, ": expected x itself, not y: the statistics are of all points");
+  TORCH_CHECK(plan.room_for_copy > 0, kName, ": expected x itself, not y: the statistics are of all points");
 }
 
-std::shared_ptr<Communicator> communicator_of(std::string_view group, at::IntArrayRef key) {
+KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks) {
+  TORCH_CHECK_VALUE(key.dim() == 1 && key.size(0) == 4 && key.scalar_type() == at::kLong, kName,
+                    ": expected a key of 4 numbers (seed, layer, epoch, step) in int64, got ", key.sizes(), " of ",
+                    key.scalar_type());
+  if (!key.has_storage() || !key.is_cpu()) {  // torch.func's tensors, which wrap others, are read by operators alone
+    const auto number = [&](int64_t i) { return key.select(0, i).item<int64_t>(); };
+    return {number(0), number(1), number(2), number(3), rank, ranks};
+  }
+  const at::Tensor dense = key.contiguous();
+  const int64_t* numbers = dense.const_data_ptr<int64_t>();
+  return {numbers[0], numbers[1], numbers[2], numbers[3], rank, ranks};
+}
+
+std::shared_ptr<Communicator> communicator_of(std::string_view group, const KeyNumbers& key) {
   if (group.empty()) return nullptr;
   auto communicator = find_communicator(std::string(group));
-  const int64_t rank = key.size() == 6 ? key[4] : 0, ranks = key.size() == 6 ? key[5] : 1;
+  const int64_t rank = key[4], ranks = key[5];
   TORCH_CHECK_VALUE(communicator->rank() == rank && communicator->size() == ranks, kName, ": expected rank ",
-                    communicator->rank(), " of ", communicator->size(), " in the key, as the group ", group,
-                    " has it, got ", rank, " of ", ranks);
+                    communicator->rank(), " of ", communicator->size(), ", as the group ", group, " has it, got ", rank,
+                    " of ", ranks);
   return communicator;
 }
 
@@ -104,7 +116,7 @@ at::ScalarType statistics_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-Normalized allocate_outputs(const ForwardArguments& arguments, const Plan& plan) {
+Normalized allocate_outputs(const ForwardArguments& arguments, const PlanSizes& plan) {
   const at::Tensor& x = arguments.x[0];
   const int64_t channels = arguments.sizes[1];
   const auto options = x.options().dtype(statistics_type(x));
@@ -114,12 +126,19 @@ Normalized allocate_outputs(const ForwardArguments& arguments, const Plan& plan)
   };
   Normalized out;
   out.y = empty_dense_like(x, arguments.sizes);
-  out.mean = statistics({plan.chunk_count(), channels});
-  out.rstd = statistics({plan.chunk_count(), channels});
-  out.unbiased_var = statistics({plan.chunk_count(), channels});
-  out.group_mean = statistics({plan.chunk_count(), plan.groups, channels});
-  out.sampled_x = at::empty({plan.copied_points * channels}, x.options());
+  out.mean = statistics({plan.chunks, channels});
+  out.rstd = statistics({plan.chunks, channels});
+  out.unbiased_var = statistics({plan.chunks, channels});
+  out.group_mean = statistics({plan.chunks, plan.groups, channels});
+  out.sampled_x = at::empty({plan.room_for_copy * channels}, x.options());
   out.mask = at::empty(arguments.needs_mask() ? mask_sizes(x) : std::vector<int64_t>{0}, x.options().dtype(at::kByte));
+  return out;
+}
+
+Normalized allocate_outputs(const ForwardArguments& arguments, const Plan& plan) {
+  Normalized out = allocate_outputs(arguments, plan.sizes);
+  const int64_t used = plan.copied_points * arguments.sizes[1];
+  if (used < out.sampled_x.numel()) out.sampled_x.narrow(0, used, out.sampled_x.numel() - used).zero_();
   return out;
 }
 

@@ -45,15 +45,20 @@ struct BackwardArguments {
   const OptionalTensor& mask;
   bool lean;
 };
-void check_backward(const BackwardArguments& arguments, const Plan& plan);
+void check_backward(const BackwardArguments& arguments, const PlanSizes& plan);
+
+/// The numbers in a key tensor {seed, layer, epoch, step}, and the process's rank among `ranks`.
+KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks);
 
 /// The communicator with the name `group`, which must have the key's rank and ranks; null without a name.
-std::shared_ptr<Communicator> communicator_of(std::string_view group, at::IntArrayRef key);
+std::shared_ptr<Communicator> communicator_of(std::string_view group, const KeyNumbers& key);
 
 /// float32, or float64 for float64 activations.
 at::ScalarType statistics_type(const at::Tensor& x);
 
 /// y, the mask, the copy of the sample and the statistics; not filled, but the statistics of an empty tensor are zero.
+Normalized allocate_outputs(const ForwardArguments& arguments, const PlanSizes& plan);
+/// The same; what is more than the plan's own copy of the sample is zero, so that equal arguments give equal results.
 Normalized allocate_outputs(const ForwardArguments& arguments, const Plan& plan);
 
 /// Gradients, not filled, but those of the parameters of an empty tensor are zero.
@@ -69,15 +74,16 @@ Affine affine(const OptionalTensor& weight, const OptionalTensor& bias, const at
 /// Undefined for a missing or undefined tensor.
 inline at::Tensor value_or_undefined(const OptionalTensor& tensor) { return tensor.value_or(at::Tensor()); }
 
-#define SAMPLENORM_FORWARD(name)                                                                                 \
-  Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,             \
-                         const OptionalTensor& residual, std::string_view spec, at::IntArrayRef key, double eps, \
-                         bool relu, bool lean, std::string_view group)
-#define SAMPLENORM_BACKWARD(name)                                                                              \
-  Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                  \
-                        const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,            \
-                        const at::Tensor& group_mean, const at::Tensor& sampled_x, const OptionalTensor& mask, \
-                        std::string_view spec, at::IntArrayRef key, bool relu, bool lean, std::string_view group)
+#define SAMPLENORM_FORWARD(name)                                                                                   \
+  Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,               \
+                         const OptionalTensor& residual, std::string_view spec, const at::Tensor& key, double eps, \
+                         bool relu, bool lean, std::string_view group, int64_t rank, int64_t ranks)
+#define SAMPLENORM_BACKWARD(name)                                                                                   \
+  Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                       \
+                        const OptionalTensor& bias, const at::Tensor& mean, const at::Tensor& rstd,                 \
+                        const at::Tensor& group_mean, const at::Tensor& sampled_x, const OptionalTensor& mask,      \
+                        std::string_view spec, const at::Tensor& key, bool relu, bool lean, std::string_view group, \
+                        int64_t rank, int64_t ranks)
 
 namespace cpu {
 SAMPLENORM_FORWARD(forward);
@@ -88,11 +94,15 @@ namespace aten {
 SAMPLENORM_FORWARD(forward);
 SAMPLENORM_BACKWARD(backward);
 
-/// forward's y without residual and ReLU, as a differentiable function of x, weight and bias.
-at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Plan& plan,
-                     double eps);
-/// The mask as a tensor like x of zeros and ones.
-at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& like);
+struct DifferentiableGradients {
+  at::Tensor x, weight, bias;
+  at::Tensor residual;  ///< of no account where there is none
+};
+/// backward's results as functions of dy, x, weight and bias that can be differentiated themselves. The mask is
+/// forward's.
+DifferentiableGradients gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                                  const at::Tensor& bias, const at::Tensor& mask, const Plan& plan, double eps,
+                                  bool relu);
 }  // namespace aten
 
 }  // namespace samplenorm

@@ -31,11 +31,16 @@ struct Normalized {
 
 /// Normalizes x, one or more tensors as if concatenated along channels, by the statistics of the sample that (spec,
 /// key) draw from it, adds the residual, applies ReLU. `lean` is for autograd alone: it keeps y instead of x where it
-/// can. The key is {seed, layer, epoch, step}, and behind that {rank, ranks} among several processes; with `group`, the
-/// name of a communicator, their samples are pooled (Sync), and each of them has to call this, without rows too.
+/// can. The key is {seed, layer, epoch, step} in a tensor on the CPU, so that a compiled graph takes any. This process
+/// is `rank` of `ranks`; with `group`, the name of a communicator, their samples are pooled (Sync), and each of them
+/// has to call this, without rows too.
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
-                              const at::Tensor& residual, const std::string& spec, at::IntArrayRef key, double eps,
-                              bool relu, bool lean = false, const std::string& group = {});
+                              const at::Tensor& residual, const std::string& spec, const at::Tensor& key, double eps,
+                              bool relu, bool lean = false, const std::string& group = {}, int64_t rank = 0,
+                              int64_t ranks = 1);
+
+/// The numbers as a key.
+at::Tensor key_tensor(at::IntArrayRef numbers);
 
 struct Gradients {
   std::vector<at::Tensor> x;  ///< of each input
@@ -51,7 +56,8 @@ struct Gradients {
 /// `group` the gradients of weight and bias are still those of this process's rows.
 Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, const at::Tensor& weight,
                                       const at::Tensor& bias, const Normalized& saved, const std::string& spec,
-                                      at::IntArrayRef key, bool relu, bool lean = false, const std::string& group = {});
+                                      const at::Tensor& key, bool relu, bool lean = false,
+                                      const std::string& group = {}, int64_t rank = 0, int64_t ranks = 1);
 
 /// Counts the batch and moves the running statistics towards the mean over the chunks of (mean, var), by `momentum`, or
 /// by 1 / num_batches_tracked without it. With `first_is_batch` the first batch replaces them.

@@ -10,7 +10,7 @@ torch.ops.load_library(os.environ["SAMPLENORM_LIBRARY"])
 ops = torch.ops.samplenorm
 
 EPS = 1e-5
-KEY = [7, 3, 2, 5]
+KEY = torch.tensor([7, 3, 2, 5])
 # Small ratios of small tensors: every method samples several points and leaves most out.
 SPECS = [
     "BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4", "VDN-2/8", "FRS-1/3",

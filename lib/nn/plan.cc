@@ -24,9 +24,15 @@ int64_t rows_of_chunk(const Spec& spec, int64_t rows) {
   return spec.stat_batch == 0 ? rows : std::min(rows, spec.virtual_rows() + spec.stat_batch);
 }
 
+/// Points that a copy of the sample of such a chunk may have; 0 where it is of all points.
+int64_t room_for_copy(const Spec& spec, const Shape& shape, int64_t groups) {
+  const int64_t most = most_points(spec, shape);
+  return groups == 1 && most == shape.all_rows() * shape.map_points() ? 0 : most;
+}
+
 void add_runs(Chunk& chunk, Plan& plan) {
   const std::vector<Group>& groups = chunk.sample.groups;
-  chunk.everything = groups.size() == 1 && is_everything(groups.front(), chunk.shape);
+  chunk.everything = plan.sizes.room_for_copy == 0 && is_everything(groups.front(), chunk.shape);
   for (const Group& group : groups) {
     chunk.runs.push_back(runs_of(group, chunk.shape));
     chunk.first_in_copy.push_back(plan.copied_points);
@@ -46,19 +52,28 @@ void check_real_rows(const Shape& shape, int64_t least, at::IntArrayRef sizes, c
                     " (is there a VirtualBatch at the network's input?)");
 }
 
-Plan plan_without_chunks(const Spec& spec) {
-  Plan plan;
+int64_t group_count(const Spec& spec) {
   const bool one_group_left = spec.methods.size() == 1 || spec.beta == 0 || spec.beta == 1;
-  plan.groups = one_group_left ? 1 : static_cast<int64_t>(spec.methods.size());
-  return plan;
+  return one_group_left ? 1 : static_cast<int64_t>(spec.methods.size());
+}
+
+/// The shapes of the chunks that rows are normalized in, in order.
+std::vector<Shape> chunk_shapes(at::IntArrayRef sizes, const Spec& spec) {
+  const int64_t rows = sizes[0], chunk_rows = rows_of_chunk(spec, rows);
+  std::vector<Shape> shapes;
+  for (int64_t first = 0; first < rows; first += chunk_rows) {
+    Shape shape = shape_of(sizes);
+    shape.virtual_rows = spec.virtual_rows();
+    shape.rows = std::min(chunk_rows, rows - first) - shape.virtual_rows;
+    check_real_rows(shape, 1, sizes, spec);
+    shapes.push_back(shape);
+  }
+  return shapes;
 }
 
 /// Sync: one chunk, without rows too; the others are taken to have as many rows as this process.
 Plan plan_of_part(at::IntArrayRef sizes, const Spec& spec, const Key& key) {
-  TORCH_CHECK_VALUE(spec.stat_batch == 0, "samplenorm: '", to_string(spec),
-                    "' normalizes chunks of rows by themselves, and cannot be pooled over processes");
-  Plan plan = plan_without_chunks(spec);
-  plan.contributors = contributors(spec, key);
+  Plan plan{.sizes = plan_sizes(sizes, spec, /*sync=*/true), .chunks = {}, .contributors = contributors(spec, key)};
   Chunk chunk;
   chunk.shape = shape_of(sizes);
   chunk.shape.virtual_rows = carries_virtual_rows(spec.nodes, key) ? spec.virtual_rows() : 0;
@@ -111,48 +126,58 @@ void check_values_per_channel(std::span<const double> points, at::IntArrayRef si
       notation == "BN" ? std::string() : " of which '" + std::string(notation) + "' samples 1 value per channel");
 }
 
-Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key, bool sync) {
+PlanSizes plan_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync) {
   TORCH_CHECK(sizes.size() >= 2 && sizes.size() <= 5, "samplenorm: expected an input of 2 to 5 dimensions, got ",
               sizes.size());
+  PlanSizes result{.chunks = 1, .groups = group_count(spec)};
+  if (sync) {
+    TORCH_CHECK_VALUE(spec.stat_batch == 0, "samplenorm: '", to_string(spec),
+                      "' normalizes chunks of rows by themselves, and cannot be pooled over processes");
+    // Which rows are virtual depends on the key.
+    Shape largest = shape_of(sizes);
+    largest.virtual_rows = spec.virtual_rows();
+    largest.rows = sizes[0];
+    result.room_for_copy = room_for_copy(spec, largest, result.groups);
+  } else if (c10::multiply_integers(sizes) > 0) {
+    const std::vector<Shape> shapes = chunk_shapes(sizes, spec);
+    result.chunks = std::ssize(shapes);
+    for (const Shape& shape : shapes) result.room_for_copy += room_for_copy(spec, shape, result.groups);
+  }
+  return result;
+}
+
+Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key, bool sync) {
   if (sync) return plan_of_part(sizes, spec, key);
-  Plan plan = plan_without_chunks(spec);
+  Plan plan{.sizes = plan_sizes(sizes, spec, sync), .chunks = {}, .contributors = {}};
   if (c10::multiply_integers(sizes) == 0) {
     plan.chunks.emplace_back();
     return plan;
   }
 
-  const int64_t rows = sizes[0];
-  const int64_t chunk_rows = rows_of_chunk(spec, rows);
-  const int64_t virtual_rows = spec.virtual_rows();
   Key chunk_key = key;
-  chunk_key.chunk += key.rank * static_cast<uint64_t>((rows + chunk_rows - 1) / chunk_rows);
+  chunk_key.chunk += key.rank * static_cast<uint64_t>(plan.sizes.chunks);
   chunk_key.rank = 0;
   chunk_key.ranks = 1;
-  for (int64_t first = 0; first < rows; first += chunk_rows, ++chunk_key.chunk) {
+  int64_t first_row = 0;
+  for (const Shape& shape : chunk_shapes(sizes, spec)) {
     Chunk chunk;
-    chunk.first_row = first;
-    chunk.shape = shape_of(sizes);
-    chunk.shape.virtual_rows = virtual_rows;
-    chunk.shape.rows = std::min(chunk_rows, rows - first) - virtual_rows;
-    check_real_rows(chunk.shape, 1, sizes, spec);
-    chunk.sample = draw(spec, chunk.shape, chunk_key);
+    chunk.first_row = first_row;
+    chunk.shape = shape;
+    chunk.sample = draw(spec, shape, chunk_key);
     check_values_per_channel(points_of(chunk.sample), sizes, to_string(spec));
     add_runs(chunk, plan);
     plan.chunks.push_back(std::move(chunk));
+    first_row += shape.all_rows();
+    ++chunk_key.chunk;
   }
   return plan;
 }
 
-std::shared_ptr<const Plan> make_plan(at::IntArrayRef sizes, std::string_view notation, at::IntArrayRef key,
+std::shared_ptr<const Plan> make_plan(at::IntArrayRef sizes, std::string_view notation, const KeyNumbers& key,
                                       bool sync) {
-  TORCH_CHECK_VALUE(key.size() == 4 || key.size() == 6,
-                    "samplenorm: expected a key of 4 or 6 numbers (seed, layer, epoch, step, rank, ranks), got ",
-                    key.size());
-  std::array<int64_t, 6> numbers = {0, 0, 0, 0, 0, 1};
-  std::ranges::copy(key, numbers.begin());
+  KeyNumbers numbers = key;
   TORCH_CHECK_VALUE(numbers[4] >= 0 && numbers[4] < numbers[5],
-                    "samplenorm: expected a rank from 0 to ranks - 1 in the key, got rank ", numbers[4], " of ",
-                    numbers[5]);
+                    "samplenorm: expected a rank from 0 to ranks - 1, got rank ", numbers[4], " of ", numbers[5]);
   if (notation.find("step") == std::string_view::npos) numbers[3] = 0;  // it counts only with redraw=step
   std::string question(notation);
   question.append(1, sync ? '\1' : '\0');

@@ -86,14 +86,11 @@ torch::Tensor SampledBatchNormImpl::forward_concatenated(torch::TensorList input
 }
 
 torch::Tensor SampledBatchNormImpl::train_on(torch::TensorList x, const torch::Tensor& residual) {
-  const std::array<int64_t, 6> draw_key = {static_cast<int64_t>(key.seed),
-                                           static_cast<int64_t>(key.layer),
-                                           static_cast<int64_t>(key.epoch),
-                                           static_cast<int64_t>(key.step),
-                                           place.rank,
-                                           place.ranks};
-  const Normalized out = sampled_batch_norm(x, weight, bias, residual, options.spec(), draw_key, options.eps(),
-                                            options.relu(), options.lean(), place.group);
+  const std::array numbers = {static_cast<int64_t>(key.seed), static_cast<int64_t>(key.layer),
+                              static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)};
+  const Normalized out =
+      sampled_batch_norm(x, weight, bias, residual, options.spec(), key_tensor(numbers), options.eps(), options.relu(),
+                         options.lean(), place.group, place.rank, place.ranks);
   ++key.step;
   if (options.track_running_stats()) {
     torch::NoGradGuard no_grad;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/points.h"
 #include "nn/implementation.h"
 #include "samplenorm/communicator.h"
 #include "samplenorm/norm.h"
@@ -31,7 +32,7 @@ std::vector<std::shared_ptr<Communicator>> on_ranks(int ranks, Work work) {
   return communicators;
 }
 
-std::vector<int64_t> key_of(int rank, int ranks) { return {7, 3, 5, 0, rank, ranks}; }
+const torch::Tensor kKey = key_tensor({7, 3, 5, 0});
 Key parsed_key(int rank, int ranks) {
   return {
       .seed = 7, .layer = 3, .epoch = 5, .rank = static_cast<uint64_t>(rank), .ranks = static_cast<uint64_t>(ranks)};
@@ -69,26 +70,25 @@ class SyncTest : public testing::TestWithParam<Case> {
     torch::manual_seed(1);
     const Spec spec = parse(GetParam().notation);
     int64_t all = 0;
-    Chunk pooled;
+    Sample pooled;
     for (int rank = 0; rank < GetParam().ranks(); ++rank) {
       const Key key = parsed_key(rank, GetParam().ranks());
       const int64_t carried = carries_virtual_rows(spec.nodes, key) ? spec.virtual_rows() : 0;
       rows_.push_back(GetParam().rows[static_cast<size_t>(rank)] + carried);
       const Plan plan = make_plan({rows_.back(), kChannels, kSide, kSide}, spec, key, true);
       const Sample& sample = plan.chunks[0].sample;
-      if (rank == 0) pooled.sample.groups.resize(sample.groups.size());
+      if (rank == 0) pooled.groups.resize(sample.groups.size());
       for (size_t g = 0; g < sample.groups.size(); ++g) {
-        pooled.sample.groups[g].weight = sample.groups[g].weight;
+        pooled.groups[g].weight = sample.groups[g].weight;
         for (Box box : sample.groups[g].boxes) {
           box.rows.begin += all;
           box.rows.end += all;
-          pooled.sample.groups[g].boxes.push_back(box);
+          pooled.groups[g].boxes.push_back(box);
         }
       }
       all += rows_.back();
     }
-    pooled.shape = {0, all, 1, kSide, kSide};
-    plan_.chunks = {pooled};
+    pooled_ = pooled;
 
     const auto random = [&](at::IntArrayRef sizes) { return torch::randn(sizes, torch::kDouble); };
     const std::vector<int64_t> sizes = {all, kChannels, kSide, kSide};
@@ -101,7 +101,18 @@ class SyncTest : public testing::TestWithParam<Case> {
   void expect() {
     torch::Tensor x = whole_.x.detach().requires_grad_(), residual = whole_.residual.detach().requires_grad_();
     torch::Tensor weight = whole_.weight.detach().requires_grad_(), bias = whole_.bias.detach().requires_grad_();
-    expected_y_ = torch::relu(aten::normalize(x, weight, bias, plan_, kEps) + residual);
+    torch::Tensor mean = torch::zeros({kChannels}, torch::kDouble), var = mean;
+    for (const Group& group : pooled_.groups) {
+      std::vector<torch::Tensor> points;
+      for_each_point(group, kSide, kSide,
+                     [&](int64_t n, int64_t point) { points.push_back(x[n].flatten(1).select(1, point)); });
+      const torch::Tensor sampled = torch::stack(points);
+      mean = mean + group.weight * sampled.mean(0);
+      var = var + group.weight * sampled.var(0, /*unbiased=*/false);
+    }
+    const auto by_channel = [](const torch::Tensor& values) { return values.view({1, -1, 1, 1}); };
+    const torch::Tensor scale = weight / torch::sqrt(var + kEps);
+    expected_y_ = torch::relu((x - by_channel(mean)) * by_channel(scale) + by_channel(bias) + residual);
     const auto gradients = torch::autograd::grad({expected_y_}, {x, weight, bias, residual}, {whole_.dy});
     expected_ = {{gradients[0]}, gradients[1], gradients[2], gradients[3]};
   }
@@ -117,14 +128,13 @@ class SyncTest : public testing::TestWithParam<Case> {
       for (size_t before = 0; before < r; ++before) first += rows_[before];
       const auto mine = [&](const torch::Tensor& whole) { return part(whole, first, rows_[r], c.channels_last); };
       const std::vector<torch::Tensor> x = {mine(whole_.x)};
-      const auto key = key_of(rank, c.ranks());
-      const auto out = forward(x, whole_.weight, whole_.bias, mine(whole_.residual), c.notation, key, kEps, true, false,
-                               group_of(rank));
+      const auto out = forward(x, whole_.weight, whole_.bias, mine(whole_.residual), c.notation, kKey, kEps, true,
+                               false, group_of(rank), rank, c.ranks());
       y[r] = std::get<0>(out);
       mean[r] = std::get<1>(out);
       const auto gradients =
           backward(mine(whole_.dy), x, whole_.weight, whole_.bias, std::get<1>(out), std::get<2>(out), std::get<4>(out),
-                   std::get<5>(out), std::get<6>(out), c.notation, key, true, false, group_of(rank));
+                   std::get<5>(out), std::get<6>(out), c.notation, kKey, true, false, group_of(rank), rank, c.ranks());
       dx[r] = std::get<0>(gradients)[0];
       dweight[r] = std::get<1>(gradients);
       dbias[r] = std::get<2>(gradients);
@@ -143,7 +153,7 @@ class SyncTest : public testing::TestWithParam<Case> {
   }
 
   std::vector<int64_t> rows_;  // with virtual ones
-  Plan plan_;                  // of one process
+  Sample pooled_;              // of all processes, in rows of the whole
   Problem whole_;
   torch::Tensor expected_y_;
   Gradients expected_;
@@ -173,8 +183,8 @@ TEST(Sync, OfAProcessThatWasChosenAndHasNoRowsIsAnErrorOnEachOfThem) {
       const bool carries = carries_virtual_rows(spec.nodes, parsed_key(rank, 3));
       const int64_t rows = (rank == chosen ? 0 : 4) + (carries ? spec.virtual_rows() : 0);
       try {
-        sampled_batch_norm({torch::randn({rows, 3, 6, 6})}, {}, {}, {}, notation, key_of(rank, 3), 1e-5, true, false,
-                           group_of(rank));
+        sampled_batch_norm({torch::randn({rows, 3, 6, 6})}, {}, {}, {}, notation, kKey, 1e-5, true, false,
+                           group_of(rank), rank, 3);
       } catch (const c10::Error&) {
         ++errors;
       }
@@ -187,11 +197,11 @@ TEST(Sync, OfEqualSharesIsTheSampleOfOneProcess) {
   torch::manual_seed(2);
   const torch::Tensor x = torch::randn({12, 4, 6, 6}, torch::kDouble);
   for (const std::string notation : {"BN", "FS-1/4", "LS-1/4", "LS-1/6"}) {
-    const torch::Tensor one = sampled_batch_norm({x}, {}, {}, {}, notation, key_of(0, 1), 1e-5, true).y;
+    const torch::Tensor one = sampled_batch_norm({x}, {}, {}, {}, notation, kKey, 1e-5, true).y;
     std::vector<torch::Tensor> parts(3);
     on_ranks(3, [&](int rank) {
-      parts[static_cast<size_t>(rank)] = sampled_batch_norm({x.narrow(0, 4 * rank, 4)}, {}, {}, {}, notation,
-                                                            key_of(rank, 3), 1e-5, true, false, group_of(rank))
+      parts[static_cast<size_t>(rank)] = sampled_batch_norm({x.narrow(0, 4 * rank, 4)}, {}, {}, {}, notation, kKey,
+                                                            1e-5, true, false, group_of(rank), rank, 3)
                                              .y;
     });
     EXPECT_TRUE(torch::allclose(torch::cat(parts), one, 1e-10, 1e-11)) << notation;
@@ -201,7 +211,7 @@ TEST(Sync, OfEqualSharesIsTheSampleOfOneProcess) {
 TEST(Sync, HandsInNoBytesWhereOthersContribute) {
   const torch::Tensor x = torch::randn({4, 8, 6, 6});
   const auto communicators = on_ranks(4, [&](int rank) {
-    sampled_batch_norm({x}, {}, {}, {}, "BS-1/4;nodes=1", key_of(rank, 4), 1e-5, true, false, group_of(rank));
+    sampled_batch_norm({x}, {}, {}, {}, "BS-1/4;nodes=1", kKey, 1e-5, true, false, group_of(rank), rank, 4);
   });
   int64_t bytes = 0;
   for (const auto& communicator : communicators) {
@@ -286,25 +296,24 @@ TEST(Local, ProcessesGiveWhatAStatisticBatchGivesInOneProcess) {
   }
 }
 
-TEST(Sync, WithAStatisticBatchIsAnErrorAndSoIsAKeyOfAnotherRank) {
+TEST(Sync, WithAStatisticBatchIsAnErrorAndSoIsAnotherRank) {
   const torch::Tensor x = torch::randn({4, 3, 6, 6});
-  const auto call = [&](const std::string& notation, const std::vector<int64_t>& key) {
-    sampled_batch_norm({x}, {}, {}, {}, notation, key, 1e-5, true, false, "sync_test/alone");
+  const auto call = [&](const std::string& notation, int rank, int ranks) {
+    sampled_batch_norm({x}, {}, {}, {}, notation, kKey, 1e-5, true, false, "sync_test/alone", rank, ranks);
   };
   register_communicator("sync_test/alone", single_process());
-  EXPECT_NO_THROW(call("BN", key_of(0, 1)));
-  EXPECT_THROW(call("BN;stat_batch=2", key_of(0, 1)), c10::Error);
-  EXPECT_THROW(call("BN", key_of(0, 2)), c10::Error);
-  EXPECT_THROW(call("BN", key_of(2, 2)), c10::Error);
+  EXPECT_NO_THROW(call("BN", 0, 1));
+  EXPECT_THROW(call("BN;stat_batch=2", 0, 1), c10::Error);
+  EXPECT_THROW(call("BN", 0, 2), c10::Error);
+  EXPECT_THROW(call("BN", 2, 2), c10::Error);
   register_communicator("sync_test/alone", nullptr);
-  EXPECT_ANY_THROW(call("BN", key_of(0, 1)));
+  EXPECT_ANY_THROW(call("BN", 0, 1));
 }
 
 TEST(Sync, HasNoSecondDerivativeAndSaysSo) {
   register_communicator("sync_test/alone", single_process());
   const torch::Tensor x = torch::randn({4, 3, 6, 6}).requires_grad_();
-  const torch::Tensor y =
-      sampled_batch_norm({x}, {}, {}, {}, "BN", key_of(0, 1), 1e-5, true, false, "sync_test/alone").y;
+  const torch::Tensor y = sampled_batch_norm({x}, {}, {}, {}, "BN", kKey, 1e-5, true, false, "sync_test/alone").y;
   EXPECT_NO_THROW(torch::autograd::grad({y.sum()}, {x}, {}, /*retain_graph=*/true));
   EXPECT_THROW(torch::autograd::grad({y.sum()}, {x}, {}, true, /*create_graph=*/true), c10::NotImplementedError);
   register_communicator("sync_test/alone", nullptr);
@@ -314,9 +323,9 @@ TEST(Sync, OfOneValuePerChannelOnAllProcessesTogetherIsAnErrorOnEachOfThem) {
   const torch::Tensor x = torch::randn({1, 3, 1, 1});
   std::atomic<int> errors = 0;
   on_ranks(2, [&](int rank) {
-    EXPECT_NO_THROW(sampled_batch_norm({x}, {}, {}, {}, "BN", key_of(rank, 2), 1e-5, true, false, group_of(rank)));
+    EXPECT_NO_THROW(sampled_batch_norm({x}, {}, {}, {}, "BN", kKey, 1e-5, true, false, group_of(rank), rank, 2));
     try {
-      sampled_batch_norm({x.narrow(0, 0, rank)}, {}, {}, {}, "BN", key_of(rank, 2), 1e-5, true, false, group_of(rank));
+      sampled_batch_norm({x.narrow(0, 0, rank)}, {}, {}, {}, "BN", kKey, 1e-5, true, false, group_of(rank), rank, 2);
     } catch (const c10::Error&) {
       ++errors;
     }

@@ -2,25 +2,10 @@
 
 #include <torch/torch.h>
 
-#include "core/philox.h"
+#include "nn/virtual_rows.h"
 
 namespace samplenorm {
 namespace {
-
-/// The Hermitian square root of each matrix. It is unique, so that opposite frequencies get conjugate roots and fields
-/// are real.
-torch::Tensor square_root(const torch::Tensor& spectrum) {
-  const auto [values, vectors] = torch::linalg_eigh(spectrum, "L");
-  const torch::Tensor roots = values.clamp_min(0).sqrt().to(spectrum.scalar_type());
-  return torch::matmul(vectors * roots.unsqueeze(-2), vectors.conj().transpose(-1, -2));
-}
-
-torch::Tensor white_noise(at::IntArrayRef sizes, Stream stream) {
-  torch::Tensor noise = torch::empty(sizes, torch::kDouble);
-  double* values = noise.data_ptr<double>();
-  for (int64_t i = 0; i < noise.numel(); ++i) values[i] = stream.normal();
-  return noise;
-}
 
 torch::Tensor double_buffer(const torch::Tensor& values) {
   return values.detach().to(torch::kCPU, torch::kDouble).clone();
@@ -42,7 +27,7 @@ VirtualBatchImpl::VirtualBatchImpl(const VirtualBatchOptions& options)
     TORCH_CHECK(spectrum.dim() == 4 && spectrum.size(2) == channels && spectrum.size(3) == channels,
                 "VirtualBatch: expected a spectrum of size [H, W, ", channels, ", ", channels, "], got ",
                 spectrum.sizes());
-    color_ = square_root(spectrum.to(torch::kCPU, torch::kComplexDouble));
+    root_ = root_of_spectrum(spectrum);
   }
 }
 
@@ -53,26 +38,9 @@ VirtualBatchImpl::VirtualBatchImpl(torch::Tensor reference_rows, int64_t stat_ba
 
 torch::Tensor VirtualBatchImpl::virtual_rows(const torch::Tensor& batch, uint64_t chunk) const {
   if (reference_.defined()) return reference_.to(batch.options());
-  TORCH_CHECK(batch.dim() >= 2 && batch.size(1) == mean_.size(0), "VirtualBatch: expected inputs of ", mean_.size(0),
-              " channels, got ", batch.sizes());
   std::vector<int64_t> sizes = batch.sizes().vec();
   sizes[0] = rows_;
-  const torch::Tensor noise = white_noise(sizes, {key.seed, Purpose::kVirtualRows, 0, key.step, chunk});
-  std::vector<int64_t> channel(sizes.size(), 1);
-  channel[1] = -1;
-  torch::Tensor rows;
-  if (color_.defined()) {
-    TORCH_CHECK(batch.dim() == 4 && batch.size(2) == color_.size(0) && batch.size(3) == color_.size(1),
-                "VirtualBatch: expected inputs of the spectrum's size ", color_.size(0), " x ", color_.size(1),
-                ", got ", batch.sizes());
-    // fft2 of white noise has H W of power at each frequency; the spectrum counts that in.
-    const double points = static_cast<double>(color_.size(0) * color_.size(1));
-    const torch::Tensor waves = torch::fft::fft2(noise).permute({2, 3, 1, 0}) / std::sqrt(points);
-    rows = torch::real(torch::fft::ifft2(torch::matmul(color_, waves).permute({3, 2, 0, 1}))) + mean_.view(channel);
-  } else {
-    rows = noise * std_.view(channel) + mean_.view(channel);
-  }
-  return rows.to(batch.options());
+  return samplenorm::virtual_rows(sizes, {mean_, std_, root_}, key.seed, key.step, chunk).to(batch.options());
 }
 
 bool VirtualBatchImpl::carries_rows() const {

@@ -61,6 +61,19 @@ Sample draw(const Spec& spec, const Shape& shape, const Key& key) {
   return sample;
 }
 
+int64_t most_points(const Spec& spec, const Shape& shape) {
+  int64_t points = 0;
+  for (const MethodSpec& part : spec.methods) {
+    const Method& method = method_of(part);
+    const int64_t rows = method.mixing == Mixing::kVirtual ? shape.virtual_rows : shape.rows;
+    if (weight_of(method, spec) == 0 || rows == 0) continue;
+    Stream any = stream_for(spec.redraw, {});
+    points += method.most_points ? method.most_points(shape, part.ratio)
+                                 : Group{1, method.boxes(shape, part.ratio, any)}.points();
+  }
+  return points;
+}
+
 std::vector<int> contributors(const Spec& spec, const Key& key) {
   std::set<int> all;
   for (const MethodSpec& part : spec.methods) {

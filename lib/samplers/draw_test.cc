@@ -121,6 +121,27 @@ TEST(Draw, SampledFractionCountsThePointsOfAllGroups) {
   EXPECT_DOUBLE_EQ(sampled_fraction(mix, kShape), (128 * 16 + 2 * 1024) / (130 * 1024.0));
 }
 
+TEST(Draw, NeverHasMorePointsThanMostPointsSaysAndSometimesAsMany) {
+  const Shape shapes[] = {{0, 1, 1, 5, 7}, {2, 5, 1, 5, 7}, {2, 9, 3, 4, 5}, {1, 7, 1, 1, 1}, {2, 8, 1, 14, 14}};
+  for (const Shape& shape : shapes)
+    for (const std::string notation : {"BN", "NS-1/4", "BS-1/4", "FS-1/4", "LS-1/4", "LS-1/64", "FRS-1/3", "VDN-2/8",
+                                       "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;beta=0"}) {
+      const Spec spec = parse(notation);
+      if (spec.virtual_rows() > 0 && shape.virtual_rows == 0) continue;
+      int64_t most = 0;
+      for (uint64_t epoch = 0; epoch < 300; ++epoch) {
+        int64_t points = 0;
+        for (const Group& group : draw(spec, shape, {.epoch = epoch}).groups) points += group.points();
+        most = std::max(most, points);
+      }
+      const int64_t bound = most_points(spec, shape);
+      EXPECT_LE(most, bound) << notation;
+      // Several rows left over from whole rounds of a lattice cannot all have the best offset.
+      const bool one_row = shape.rows == 1 || shape.map_points() == 1;
+      if (notation.find("LS") == std::string::npos || one_row) EXPECT_EQ(most, bound) << notation;
+    }
+}
+
 TEST(Draw, OfASpecThatNobodyParsedWithAnUnknownMethodIsAnError) {
   Spec spec;
   spec.methods = {{"XX", {1, 2}}};

@@ -29,6 +29,16 @@ std::vector<Box> lattice(const Shape& shape, Ratio ratio, Stream& stream) {
   return boxes;
 }
 
+/// Whole rounds of offsets visit every point of the map once; of the rows left over, each may have the offset with most
+/// points.
+int64_t most_points(const Shape& shape, Ratio ratio) {
+  const auto [depth, height, width] = nearest_sides(1 / ratio.value(), shape);
+  const int64_t cell = depth * height * width;
+  const auto most = [](int64_t length, int64_t side) { return (length + side - 1) / side; };
+  const int64_t of_row = most(shape.depth, depth) * most(shape.height, height) * most(shape.width, width);
+  return shape.rows / cell * shape.map_points() + shape.rows % cell * of_row;
+}
+
 }  // namespace
 
 extern const Method lattice_sampling;
@@ -39,6 +49,8 @@ const Method lattice_sampling = {
     Mixing::kReal,
     true,
     true,
-    lattice};
+    lattice,
+    false,
+    most_points};
 
 }  // namespace samplenorm

@@ -29,6 +29,8 @@ struct Method {
   /// The boxes of the method's one group.
   std::vector<Box> (*boxes)(const Shape& shape, Ratio ratio, Stream& stream);
   bool few_nodes_suffice = false;  ///< rows of some processes stand for all, so that `nodes` makes a difference
+  /// The most points that a draw can have; null where all draws have the same number.
+  int64_t (*most_points)(const Shape& shape, Ratio ratio) = nullptr;
 };
 
 /// In the order of documentation.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "samplenorm/notation.h"
@@ -151,6 +152,11 @@ SAMPLENORM_DECLARE(2);
 /// Inputs (N, C, D, H, W).
 SAMPLENORM_DECLARE(3);
 #undef SAMPLENORM_DECLARE
+
+/// Mean and variance of all batches together from those of each, (batches, C), all of one size, in float64: what
+/// running statistics would best be.
+std::tuple<torch::Tensor, torch::Tensor> statistics_of_batches(const torch::Tensor& means,
+                                                               const torch::Tensor& variances);
 
 /// The normalization that `options.spec()` names, for inputs of any number of dimensions: a sampling method ("BN",
 /// "FS-1/64",

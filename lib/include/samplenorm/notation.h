@@ -100,6 +100,9 @@ std::string paper_name(const Spec& spec);
 /// sample: rows may be missing, and groups may be empty.
 Sample draw(const Spec& spec, const Shape& shape, const Key& key);
 
+/// Points of the largest sample that draw() can give of the shape, whatever the key.
+int64_t most_points(const Spec& spec, const Shape& shape);
+
 /// The processes, of key.ranks, that have a part in the sample; ascending.
 std::vector<int> contributors(const Spec& spec, const Key& key);
 /// Whether process key.rank carries virtual rows.

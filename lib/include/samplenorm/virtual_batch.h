@@ -90,7 +90,7 @@ class VirtualBatchImpl : public torch::nn::Module, public Draws {
   Nodes nodes_;
   torch::Tensor mean_;
   torch::Tensor std_;
-  torch::Tensor color_;      // the square root of the spectrum, (H, W, C, C)
+  torch::Tensor root_;       // of the spectrum, (H, W, C, C)
   torch::Tensor reference_;  // fixed rows
 };
 TORCH_MODULE(VirtualBatch);

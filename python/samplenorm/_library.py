@@ -1,0 +1,27 @@
+"""Loads the operators, torch.ops.samplenorm. The library serves the version of torch that it was built with, and no other."""
+
+import os
+from pathlib import Path
+
+import torch
+
+__version__ = "0.1.0"
+
+
+def _path() -> Path:
+    """The library of a build, where SAMPLENORM_LIBRARY names one; else the one that was installed with this package."""
+    named = os.environ.get("SAMPLENORM_LIBRARY")
+    if named:
+        return Path(named)
+    from samplenorm import _built_with  # written when the package is built
+
+    installed = torch.__version__.split("+")[0]
+    if installed != _built_with.TORCH:
+        raise ImportError(f"samplenorm {__version__} was built for torch {_built_with.TORCH}, and torch {torch.__version__} is "
+                          f"installed: install torch=={_built_with.TORCH}, or build samplenorm anew with this torch "
+                          "(pip install --no-build-isolation . in its sources)")
+    return Path(__file__).with_name("libsamplenorm.so")
+
+
+torch.ops.load_library(_path())
+ops = torch.ops.samplenorm

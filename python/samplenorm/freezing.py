@@ -1,0 +1,43 @@
+"""Layers whose statistics stay as they are, whatever `.train()` says."""
+
+from torch import nn
+
+from samplenorm.modules import BatchNorm
+
+
+def _layers(model: nn.Module, name: str) -> list[BatchNorm]:
+    layers = [module for module in model.modules() if isinstance(module, BatchNorm)]
+    if not layers:
+        raise ValueError(f"samplenorm.{name}: expected a model with layers of samplenorm, got none: call samplenorm.convert first")
+    return layers
+
+
+def freeze(model: nn.Module, parameters: bool = False) -> nn.Module:
+    """Layers normalize by their running statistics and leave them alone until `unfreeze`, in training too. With `parameters` their
+    weights and biases get no gradients either. For a part of a model, pass that part. Returns the model.
+
+    >>> import samplenorm as sn
+    >>> layer = sn.freeze(sn.BatchNorm2d(8))
+    >>> layer.train().training
+    False
+    >>> sn.unfreeze(layer).training
+    True
+    """
+    for layer in _layers(model, "freeze"):
+        if not layer.frozen:
+            layer.mode_when_unfrozen, layer.frozen = layer.training, True
+        layer.training = False
+        for parameter in layer.parameters() if parameters else ():
+            parameter.requires_grad_(False)
+    return model
+
+
+def unfreeze(model: nn.Module) -> nn.Module:
+    """Ends `freeze`: layers are in the mode that the last `.train()` or `.eval()` asked for, and their parameters get gradients."""
+    for layer in _layers(model, "unfreeze"):
+        if layer.frozen:
+            layer.frozen = False
+            layer.train(layer.mode_when_unfrozen)
+            for parameter in layer.parameters():
+                parameter.requires_grad_(True)
+    return model

@@ -1,0 +1,139 @@
+"""convert and restore: whole models, with all that hangs on their layers."""
+
+import copy
+import logging
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+import samplenorm as sn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv3d(2, 4, 3)
+        self.deep = nn.BatchNorm3d(4)
+        self.flat = nn.Sequential(nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4, affine=False))
+        self.head = nn.BatchNorm1d(4, momentum=None, bias=False)
+        self.shared = self.flat[0]
+
+    def forward(self, x):
+        x = self.deep(self.conv(x)).mean(2)
+        return self.head(self.shared(self.flat(x)).mean((2, 3)))
+
+
+X = torch.randn(6, 2, 6, 8, 8, generator=torch.Generator().manual_seed(3))
+
+
+def test_every_batch_norm_is_replaced_and_keeps_all_that_it_has():
+    model = Net().double()
+    model.deep.weight.requires_grad_(False)
+    model.head.eval()
+    model.deep.note = "kept"
+    calls = []
+    model.flat[0].register_forward_hook(lambda *_: calls.append("hook"))
+    before, parameters = copy.deepcopy(model.state_dict()), dict(model.named_parameters())
+    reports = []
+    assert sn.convert(model, "FS-1/4", report=reports.append) is model
+    assert reports[0].changed == ["deep", "flat.0", "flat.2", "head"] and not reports[0].left
+    assert [type(module) for module in model.modules() if isinstance(module, _BatchNorm)] == [
+        sn.BatchNorm3d, sn.BatchNorm2d, sn.BatchNorm2d, sn.BatchNorm1d]
+    assert model.shared is model.flat[0]
+    assert dict(model.named_parameters()) == parameters and all(a is parameters[name] for name, a in model.named_parameters())
+    for name, value in before.items():
+        assert torch.equal(model.state_dict()[name], value)
+    assert model.deep.note == "kept" and not model.head.training and model.deep.training and model.head.momentum is None
+    model.head.train()
+    model(X.double())
+    assert calls == ["hook"] * 2
+
+
+def test_restore_gives_torchs_layers_back_and_the_same_evaluation_to_the_last_bit():
+    model = Net()
+    kinds = [type(module) for module in model.modules()]
+    sn.convert(model, "LS-1/4")
+    for _ in range(3):
+        model(X)
+    expected = model.eval()(X)
+    assert sn.restore(model) is model
+    assert [type(module) for module in model.modules()] == kinds
+    assert torch.equal(model(X), expected)
+    assert repr(model) == repr(Net()) and vars(model.deep).keys() == vars(nn.BatchNorm3d(4)).keys()
+    plain = Net().eval()
+    plain.load_state_dict(model.state_dict())
+    assert torch.equal(plain(X), expected)
+
+
+def test_an_optimizer_made_before_goes_on_with_the_converted_model():
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    before = model.head.weight.clone()
+    sn.convert(model)
+    model(X).cos().sum().backward()
+    optimizer.step()
+    assert not torch.equal(model.head.weight, before)
+
+
+def test_layers_can_be_chosen_by_name_pattern_and_function():
+    def changed(only):
+        reports = []
+        sn.convert(Net(), "LS-1/4", only=only, report=reports.append)
+        return reports[0].changed, list(reports[0].left)
+
+    assert changed(["deep", "flat.*"]) == (["deep", "flat.0", "flat.2"], ["head"])
+    assert changed("head") == (["head"], ["deep", "flat.0", "flat.2"])
+    assert changed(lambda name, layer: isinstance(layer, nn.BatchNorm2d) and layer.affine)[0] == ["flat.0"]
+
+
+def test_layers_of_ours_get_the_new_notation():
+    model = sn.convert(sn.convert(Net(), "LS-1/4"), "BS-2/6")
+    assert {module.spec for module in model.modules() if isinstance(module, sn.BatchNorm)} == {"BS-2/6"}
+    assert type(sn.restore(model).deep) is nn.BatchNorm3d
+
+
+def test_a_single_layer_and_a_sync_batch_norm_are_converted():
+    layer = sn.convert(nn.BatchNorm2d(4), "LS-1/4")
+    assert type(layer) is sn.BatchNorm2d and type(sn.restore(layer)) is nn.BatchNorm2d
+    model = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(4)))
+    sn.convert(model, "LS-1/4")  # without processes: it is alone
+    assert model[0](torch.randn(4, 4, 8, 8)).shape == (4, 4, 8, 8)
+    assert type(sn.restore(model)[0]) is nn.SyncBatchNorm
+
+
+def test_a_subclass_with_a_forward_of_its_own_is_left_and_named():
+    class Special(nn.BatchNorm2d):
+        def forward(self, x):
+            return super().forward(x) + 1
+
+    reports = []
+    model = sn.convert(nn.Sequential(nn.BatchNorm2d(3), Special(3)), "LS-1/4", report=reports.append)
+    assert type(model[1]) is Special and reports[0].left == {"1": "a Special, whose forward is its own"}
+    assert str(reports[0]) == ("1 layers take their statistics by LS-1/4; 1 stay as they were: 1 (a Special, whose forward is its own)")
+
+
+def test_what_was_changed_is_logged(caplog):
+    with caplog.at_level(logging.INFO, "samplenorm"):
+        sn.convert(Net(), "LS-1/4")
+    assert caplog.messages == ["4 layers take their statistics by LS-1/4"]
+
+
+def test_wrong_use_gets_one_clear_sentence_and_changes_nothing():
+    with pytest.raises(ValueError, match="expected a model with BatchNorm1d, 2d, 3d or SyncBatchNorm, got none"):
+        sn.convert(nn.Linear(2, 2))
+    with pytest.raises(ValueError, match="that `only` chooses, got none"):
+        sn.convert(Net(), only="no such layer")
+    model = Net()
+    with pytest.raises(ValueError, match="FS-1/0"):
+        sn.convert(model, "FS-1/0")
+    with pytest.raises(RuntimeError, match="call torch.distributed.init_process_group first"):
+        sn.convert(model, "LS-1/4", sync=True)
+    assert repr(model) == repr(Net())
+
+
+def test_layers_draw_by_their_number_in_the_model_whatever_was_made_before():
+    first, second = sn.convert(Net(), "FS-1/4"), sn.convert(Net(), "FS-1/4")
+    shape = (6, 4, 32, 32)
+    assert first.flat[0].sample(shape) == second.flat[0].sample(shape) != first.flat[2].sample(shape)
