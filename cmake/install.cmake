@@ -1,8 +1,10 @@
 # `cmake --install` gives a prefix in which find_package(samplenorm) works. What a wheel has is another, smaller thing.
 
 if(SKBUILD)
-  # It goes by $ORIGIN, so that it finds the torch that is installed beside it.
-  set_target_properties(samplenorm PROPERTIES INSTALL_RPATH "$ORIGIN/../torch/lib" VERSION "" SOVERSION "")
+  # It goes by $ORIGIN, so that it finds the torch that is installed beside it; one file, without a version in its name.
+  set_target_properties(samplenorm PROPERTIES INSTALL_RPATH "$ORIGIN/../torch/lib")
+  set_property(TARGET samplenorm PROPERTY VERSION)
+  set_property(TARGET samplenorm PROPERTY SOVERSION)
   install(TARGETS samplenorm LIBRARY DESTINATION samplenorm COMPONENT python)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/_built_with.py CONTENT "TORCH = \"@Torch_VERSION@\"\n" @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/_built_with.py DESTINATION samplenorm COMPONENT python)

@@ -1,4 +1,5 @@
-// Operators for the Python package: what a layer draws, by notation and key, and what virtual rows are made of.
+// What the Python package needs beside the layers' operators: notations and what they draw, virtual rows, and the
+// statistics that these are made of.
 
 #include <ATen/ATen.h>
 #include <torch/custom_class.h>
@@ -22,49 +23,56 @@ Key key_of(const at::Tensor& key, int64_t rank, int64_t ranks) {
           .ranks = number(5)};
 }
 
-/// parse(), with the exception that Python has for it.
-Spec parsed(std::string_view notation) {
-  try {
-    return parse(notation);
-  } catch (const NotationError& error) {
-    TORCH_CHECK_VALUE(false, error.what());
-  }
-}
+/// A notation as Python sees it: a class and no operators, since its answers are no tensors of a graph.
+struct Notation : torch::CustomClassHolder {
+  explicit Notation(const std::string& text) : spec(parsed(text)) {}
 
-/// {notation, decay, first is batch, redrawn each step, virtual rows, stat_batch}
-std::tuple<std::string, std::optional<double>, bool, bool, int64_t, int64_t> read_notation(std::string_view notation) {
-  const Spec spec = parsed(notation);
-  return {to_string(spec),     spec.decay,     spec.first == First::kBatch, spec.redraw == Redraw::kStep,
-          spec.virtual_rows(), spec.stat_batch};
-}
-
-/// The groups' weights, the chunk of each, and a line for each box: the number of its group, then begin, end and step
-/// of rows (of the whole tensor), depths, heights and widths.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> sample(at::IntArrayRef sizes, std::string_view notation,
-                                                      const at::Tensor& key, int64_t rank, int64_t ranks, bool sync) {
-  const Plan plan = make_plan(sizes, parsed(notation), key_of(key, rank, ranks), sync);
-  std::vector<double> weights;
-  std::vector<int64_t> chunks, boxes;
-  for (size_t k = 0; k < plan.chunks.size(); ++k) {
-    const int64_t first_row = plan.chunks[k].first_row;
-    for (const Group& group : plan.chunks[k].sample.groups) {
-      for (Box box : group.boxes) {
-        box.rows.begin += first_row;
-        box.rows.end += first_row;
-        boxes.push_back(std::ssize(weights));
-        for (const Range& range : {box.rows, box.depths, box.heights, box.widths})
-          boxes.insert(boxes.end(), {range.begin, range.end, range.step});
-      }
-      weights.push_back(group.weight);
-      chunks.push_back(static_cast<int64_t>(k));
+  /// parse(), with the exception that Python has for it.
+  static Spec parsed(const std::string& text) {
+    try {
+      return parse(text);
+    } catch (const NotationError& error) {
+      TORCH_CHECK_VALUE(false, error.what());
     }
   }
-  return {at::tensor(weights, at::kDouble), at::tensor(chunks, at::kLong), at::tensor(boxes, at::kLong).view({-1, 13})};
-}
 
-bool carries(std::string_view notation, const at::Tensor& key, int64_t rank, int64_t ranks) {
-  return carries_virtual_rows(parsed(notation).nodes, key_of(key, rank, ranks));
-}
+  /// {notation, decay, first is batch, redrawn each step, virtual rows, stat_batch}
+  std::tuple<std::string, std::optional<double>, bool, bool, int64_t, int64_t> read() const {
+    return {to_string(spec),     spec.decay,     spec.first == First::kBatch, spec.redraw == Redraw::kStep,
+            spec.virtual_rows(), spec.stat_batch};
+  }
+
+  /// The groups' weights, the chunk of each, and a line for each box: the number of its group, then begin, end and step
+  /// of rows (of the whole tensor), depths, heights and widths.
+  std::tuple<std::vector<double>, std::vector<int64_t>, std::vector<std::vector<int64_t>>> sample(
+      const std::vector<int64_t>& sizes, const at::Tensor& key, int64_t rank, int64_t ranks, bool sync) const {
+    const Plan plan = make_plan(sizes, spec, key_of(key, rank, ranks), sync);
+    std::vector<double> weights;
+    std::vector<int64_t> chunks;
+    std::vector<std::vector<int64_t>> boxes;
+    for (size_t k = 0; k < plan.chunks.size(); ++k) {
+      const int64_t first_row = plan.chunks[k].first_row;
+      for (const Group& group : plan.chunks[k].sample.groups) {
+        for (Box box : group.boxes) {
+          box.rows.begin += first_row;
+          box.rows.end += first_row;
+          boxes.push_back({std::ssize(weights)});
+          for (const Range& range : {box.rows, box.depths, box.heights, box.widths})
+            boxes.back().insert(boxes.back().end(), {range.begin, range.end, range.step});
+        }
+        weights.push_back(group.weight);
+        chunks.push_back(static_cast<int64_t>(k));
+      }
+    }
+    return {weights, chunks, boxes};
+  }
+
+  bool carries_virtual_rows(const at::Tensor& key, int64_t rank, int64_t ranks) const {
+    return samplenorm::carries_virtual_rows(spec.nodes, key_of(key, rank, ranks));
+  }
+
+  Spec spec;
+};
 
 at::Tensor rows(at::IntArrayRef sizes, const at::Tensor& mean, const at::Tensor& std, const OptionalTensor& root,
                 const at::Tensor& key, int64_t chunk) {
@@ -87,14 +95,17 @@ struct Statistics : torch::CustomClassHolder {
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
-  library.def("read_notation(str notation) -> (str, float?, bool, bool, int, int)", read_notation);
-  library.def(
-      "sample(int[] sizes, str notation, Tensor key, int rank=0, int ranks=1, bool sync=False) -> (Tensor, Tensor, "
-      "Tensor)");
-  library.def("carries_virtual_rows(str notation, Tensor key, int rank, int ranks) -> bool");
   library.def("virtual_rows(int[] sizes, Tensor mean, Tensor std, Tensor? root, Tensor key, int chunk) -> Tensor");
   library.def("root_of_spectrum(Tensor spectrum) -> Tensor");
   library.def("statistics_of_batches(Tensor means, Tensor variances) -> (Tensor, Tensor)");
+  library.class_<Notation>("Notation")
+      .def(torch::init<std::string>())
+      .def("read", [](const c10::intrusive_ptr<Notation>& self) { return self->read(); })
+      .def("sample",
+           [](const c10::intrusive_ptr<Notation>& self, const std::vector<int64_t>& sizes, const at::Tensor& key,
+              int64_t rank, int64_t ranks, bool sync) { return self->sample(sizes, key, rank, ranks, sync); })
+      .def("carries_virtual_rows", [](const c10::intrusive_ptr<Notation>& self, const at::Tensor& key, int64_t rank,
+                                      int64_t ranks) { return self->carries_virtual_rows(key, rank, ranks); });
   library.class_<Statistics>("DatasetStatistics")
       .def(torch::init<int64_t, bool>())
       .def("add",
@@ -104,11 +115,7 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
       .def("spectrum", [](const c10::intrusive_ptr<Statistics>& self) { return self->of_dataset->spectrum(); });
 }
 
-TORCH_LIBRARY_IMPL(samplenorm, CPU, library) {
-  library.impl("sample", sample);
-  library.impl("carries_virtual_rows", carries);
-  library.impl("virtual_rows", rows);
-}
+TORCH_LIBRARY_IMPL(samplenorm, CPU, library) { library.impl("virtual_rows", rows); }
 
 TORCH_LIBRARY_IMPL(samplenorm, Meta, library) { library.impl("virtual_rows", rows_of_meta); }
 

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -25,3 +26,8 @@ def _path() -> Path:
 
 torch.ops.load_library(_path())
 ops = torch.ops.samplenorm
+
+
+def notation(text: str) -> Any:
+    """What the text says, and what it draws. Raises ValueError for a wrong one."""
+    return torch.classes.samplenorm.Notation(text)

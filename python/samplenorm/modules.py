@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from samplenorm._library import ops
+from samplenorm._library import notation, ops
 from samplenorm.draws import Draws, after
 from samplenorm.samples import Group, sample_of
 
@@ -55,7 +55,7 @@ class BatchNorm(Draws, _BatchNorm):
     def set_spec(self, spec: str) -> None:
         """Takes the statistics from other points from now on. Raises ValueError for a wrong notation."""
         (self.spec, self._decay, self._first_is_batch, self._redraws_each_step, self.virtual_rows,
-         self.stat_batch) = ops.read_notation(spec)
+         self.stat_batch) = notation(spec).read()
 
     def sample(self, sizes: Sequence[int]) -> list[Group]:
         """The groups that the next training forward takes of an input of these sizes, virtual rows included: `x[b[0], :, b[1], b[2]]`

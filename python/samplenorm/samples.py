@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from samplenorm._library import ops
+from samplenorm._library import notation
 
 Box = tuple[slice, ...]
 
@@ -23,11 +23,11 @@ class Group:
 
 
 def sample_of(sizes: Sequence[int], spec: str, key: Tensor, rank: int, ranks: int, sync: bool) -> list[Group]:
-    weights, chunks, boxes = ops.sample(list(sizes), spec, key, rank, ranks, sync)
-    groups = [Group(weight, chunk=chunk) for weight, chunk in zip(weights.tolist(), chunks.tolist())]
+    weights, chunks, boxes = notation(spec).sample(list(sizes), key, rank, ranks, sync)
+    groups = [Group(weight, chunk=chunk) for weight, chunk in zip(weights, chunks)]
     # A box is the number of its group, then begin, end and step of rows, depths, heights and widths.
     dims = len(sizes) - 2
-    for number, *ends in boxes.tolist():
+    for number, *ends in boxes:
         slices = [slice(*ends[i:i + 3]) for i in range(0, 12, 3)]
         groups[number].boxes.append((slices[0], *slices[4 - dims:]))
     return groups

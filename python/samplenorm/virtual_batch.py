@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
-from samplenorm._library import ops
+from samplenorm._library import notation, ops
 from samplenorm.draws import SEED, Draws, after
 from samplenorm.modules import BatchNorm
 
@@ -86,7 +86,8 @@ class VirtualBatch(Draws, nn.Module):
     def _carries_rows(self) -> bool:
         """With Sync only the processes that `nodes` chooses have virtual rows."""
         specs = {layer.spec for layer in self.model.modules() if isinstance(layer, BatchNorm) and layer.virtual_rows}
-        return not self.group or any(ops.carries_virtual_rows(spec, self.draw_key, self.rank, self.ranks) for spec in specs)
+        return not self.group or any(notation(spec).carries_virtual_rows(self.draw_key, self.rank, self.ranks)
+                                     for spec in specs)
 
     def extra_repr(self) -> str:
         field = "white" if self.color is None else "spectrum"
