@@ -169,20 +169,31 @@ def test_a_phone_does_not_scroll_sideways(whole, tmp_path):
         assert widest <= 390
 
 
-@pytest.mark.parametrize("clipboard, study", [("there", "cost"), ("refused", "decay")])
-def test_a_table_is_copied_as_csv(page, clipboard, study):
-    if clipboard == "refused":
-        page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+def copied(page, section):
+    """The rows that a click on the button of a section's table puts on the clipboard."""
     # A real click: browsers let only users copy.
-    copy = page.driver.find_element(By.CSS_SELECTOR, f"#{study} .table button")
+    copy = page.driver.find_element(By.CSS_SELECTOR, f"#{section} .table button")
     page.run("arguments[0].scrollIntoView({ block: 'center' })", copy)  # at the top the contents would cover it
     copy.click()
     WebDriverWait(page.driver, 10, poll_frequency=0.1).until(lambda _: copy.text == "Copied")
     page.run("document.body.insertAdjacentHTML('afterbegin', '<textarea id=\"paste\"></textarea>')")
     page.driver.find_element(By.ID, "paste").send_keys(Keys.CONTROL, "v")
-    pasted = page.run("const area = document.getElementById('paste'); area.remove(); return area.value")
+    return list(csv.reader(io.StringIO(page.run("const area = document.getElementById('paste'); area.remove(); return area.value"))))
+
+
+@pytest.mark.parametrize("clipboard, study", [("there", "cost"), ("refused", "decay")])
+def test_a_table_is_copied_as_csv(page, clipboard, study):
+    if clipboard == "refused":
+        page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
     plain = [[cell.replace("−", "-").replace("\u00a0", " ") for cell in row] for row in page.table(f"#{study}")]
-    assert list(csv.reader(io.StringIO(pasted))) == plain
+    assert copied(page, study) == plain
+
+
+def test_notes_of_claims_are_folded_and_copied_without_their_handle(page):
+    assert page.run('return [...document.querySelectorAll("#claims details")].filter((each) => each.open).length') == 0
+    head, *rows = copied(page, "claims")
+    notes = [row[head.index("note")] for row in rows]
+    assert any("Command: samplenorm study" in note for note in notes) and not any(note.startswith("note") for note in notes)
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])

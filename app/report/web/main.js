@@ -31,7 +31,17 @@ function showClaims(claims) {
     verdict,
     claims.filter((claim) => claim.verdict === verdict).length,
   ]);
-  const code = (text) => (text ? element("code", {}, text) : "");
+  // Folded, so that the claims themselves can be read one after the other.
+  const note = (claim) =>
+    claim.note || claim.command
+      ? element(
+          "details",
+          {},
+          element("summary", {}, "note"),
+          claim.note,
+          claim.command ? [" Command: ", element("code", {}, claim.command)] : "",
+        )
+      : "";
   return element(
     "section",
     { id: "claims" },
@@ -43,7 +53,7 @@ function showClaims(claims) {
     ),
     table(
       "Claims",
-      ["verdict", "claim", "where", "paper", "here", "difference", "note", "command"],
+      ["verdict", "claim", "where", "paper", "here", "difference", "note"],
       claims.map((claim) => [
         badge(claim.verdict),
         claim.claim,
@@ -51,8 +61,7 @@ function showClaims(claims) {
         claim.paper,
         claim.here,
         claim.difference,
-        claim.note,
-        code(claim.command),
+        note(claim),
       ]),
     ),
   );

@@ -53,7 +53,9 @@ function csv(drawn) {
   const lines = [...drawn.rows].map((row) =>
     [...row.cells]
       .map((cell) => {
-        const text = cell.textContent.replaceAll("−", "-").replaceAll("\u00a0", " ");
+        const whole = cell.cloneNode(true);
+        whole.querySelectorAll("summary").forEach((each) => each.remove());
+        const text = whole.textContent.replaceAll("−", "-").replaceAll("\u00a0", " ");
         return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
       })
       .join(","),
