@@ -76,6 +76,8 @@ class BatchNorm(Draws, _BatchNorm):
         self._check_input_dim(input)
         recomputed = _is_recomputed()
         key = after(self.draw_key, -1) if recomputed and self._redraws_each_step else self.draw_key
+        if torch.compiler.is_compiling():
+            key = key.to(input.device)  # tracing wants all tensors of an operator in one place
         fits = residual is None or (residual.shape == input.shape and residual.dtype == input.dtype)
         y, mean, _, var, *_ = ops.sampled_batch_norm(
             [input], self.weight, self.bias, residual if fits else None, self.spec, key, self.eps, relu and fits,

@@ -116,6 +116,15 @@ def test_torch_func_differentiates_and_maps_a_layer_without_running_statistics()
     torch.testing.assert_close(jacobian, torch.autograd.functional.jacobian(layer, small))
 
 
+def test_a_model_on_another_device_can_be_traced():
+    """There is no such device here: tracing alone, with tensors that have no values."""
+    with torch._subclasses.fake_tensor.FakeTensorMode():
+        x, weight, bias = (torch.empty(*sizes, device="cuda") for sizes in ((8, 3, 6, 6), (3,), (3,)))
+        key = torch.empty(4, dtype=torch.long, device="cuda")
+        y, mean, *_ = torch.ops.samplenorm.sampled_batch_norm([x], weight, bias, None, "LS-1/4", key, 1e-5, True)
+        assert y.device == mean.device == torch.device("cuda", 0) and y.shape == x.shape
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_operator_passes_torchs_operator_check(spec):
     ops = torch.ops.samplenorm

@@ -67,6 +67,15 @@ def test_restore_gives_torchs_layers_back_and_the_same_evaluation_to_the_last_bi
     assert torch.equal(plain(X), expected)
 
 
+def test_a_layer_that_somebody_kept_is_not_touched_any_more():
+    model = nn.Sequential(nn.BatchNorm2d(4))
+    kept = model[0]
+    sn.convert(model, "LS-1/4")
+    model[0].register_forward_hook(lambda *_: None)
+    model[0].weight = nn.Parameter(torch.zeros(4))
+    assert type(kept) is nn.BatchNorm2d and not kept._forward_hooks and kept.weight.eq(1).all()
+
+
 def test_an_optimizer_made_before_goes_on_with_the_converted_model():
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)

@@ -78,19 +78,20 @@ def test_restore_takes_a_fused_model_apart():
     assert torch.equal(model.eval()(x), expected)
 
 
-def test_what_another_layer_reads_too_is_not_fused():
+@pytest.mark.parametrize("what", ["norm", "sum"])
+def test_what_another_layer_reads_too_is_not_fused(what):
     class Two(nn.Module):
         def __init__(self):
             super().__init__()
             self.bn = nn.BatchNorm2d(4)
 
         def forward(self, x):
-            y = self.bn(x)
+            y = self.bn(x) if what == "norm" else self.bn(x) + x
             return torch.relu(y) + y
 
     reports = []
     fused = sn.fuse(sn.convert(Two(), "LS-1/4"), report=reports.append)
-    assert not reports[0].relu and fused(torch.randn(4, 4, 8, 8)).min() < 0
+    assert not reports[0].relu and not reports[0].residual and fused(torch.randn(4, 4, 8, 8)).min() < 0
 
 
 @pytest.mark.parametrize("method", [False, True])
@@ -112,6 +113,24 @@ def test_an_addition_that_writes_into_the_residual_is_not_fused(method):
     model = sn.convert(Writes(), "LS-1/4")
     x = torch.randn(4, 4, 8, 8)
     assert torch.equal(sn.fuse(copy.deepcopy(model))(x), model(x))
+
+
+def test_a_norm_whose_input_is_written_to_does_not_wait_for_its_residual():
+    class Overwrites(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bn = nn.BatchNorm2d(4)
+
+        def forward(self, x):
+            x = x * 2
+            y = self.bn(x)
+            x.add_(1)
+            return torch.relu(y + x)
+
+    model = sn.convert(Overwrites(), "LS-1/4")
+    x = torch.randn(4, 4, 8, 8)
+    with torch.no_grad():
+        assert torch.equal(sn.fuse(copy.deepcopy(model))(x), model(x))
 
 
 def test_where_tracing_fails_the_reason_is_told_and_the_parts_are_fused():
