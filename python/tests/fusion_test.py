@@ -86,7 +86,7 @@ def test_what_another_layer_reads_too_is_not_fused(what):
             self.bn = nn.BatchNorm2d(4)
 
         def forward(self, x):
-            y = self.bn(x) if what == "norm" else self.bn(x) + x
+            y = self.bn(x) if what == "norm" else self.bn(2 * x) + x
             return torch.relu(y) + y
 
     reports = []
