@@ -138,7 +138,9 @@ TEST(Draw, NeverHasMorePointsThanMostPointsSaysAndSometimesAsMany) {
       EXPECT_LE(most, bound) << notation;
       // Several rows left over from whole rounds of a lattice cannot all have the best offset.
       const bool one_row = shape.rows == 1 || shape.map_points() == 1;
-      if (notation.find("LS") == std::string::npos || one_row) EXPECT_EQ(most, bound) << notation;
+      if (notation.find("LS") == std::string::npos || one_row) {
+        EXPECT_EQ(most, bound) << notation;
+      }
     }
 }
 
