@@ -149,9 +149,10 @@ TEST(Models, OfSeluRefuseANorm) {
 }
 
 TEST(Models, NameWhatIsWrong) {
-  EXPECT_EQ(message_of("resnet19", {}),
-            "unknown model 'resnet19', expected one of small, resnet20, resnet32, resnet44, resnet56, resnet110, "
-            "resnet18, resnet34, resnet50, resnet101, densenet121");
+  EXPECT_EQ(
+      message_of("resnet19", {}),
+      "unknown model 'resnet19', expected one of small, resnet8, resnet20, resnet32, resnet44, resnet56, resnet110, "
+      "resnet18, resnet34, resnet50, resnet101, densenet121");
   EXPECT_EQ(message_of("resnet20", {.norm = "BN", .activation = "tanh"}),
             "unknown activation 'tanh', expected relu or selu");
   EXPECT_EQ(message_of("resnet20", {.classes = 0}), "expected a model with at least 1 class, got 0");

@@ -82,7 +82,8 @@ def test_a_real_model_trains_and_evaluates_as_plain_batch_norm_after_restore(nam
         loss.backward()
         optimizer.step()
         assert torch.isfinite(loss)
-    assert sum(not torch.equal(a, b) for a, b in zip(model.parameters(), before)) > 0.9 * len(before)
+    # Some begin with a weight of 0 behind the last norm of a block, so that what is before it learns later.
+    assert sum(not torch.equal(a, b) for a, b in zip(model.parameters(), before)) > 0.5 * len(before)
 
     expected = model.eval()(x)
     restored = sn.restore(model)
