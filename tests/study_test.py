@@ -49,10 +49,11 @@ def test_accuracy_has_a_result_for_each_norm_and_seed(tmp_path):
 def test_curves_take_the_runs_of_accuracy_and_show_their_losses(tmp_path):
     options = [*TRAINING, "--norm", "BN,LS-1/64"]
     done("accuracy", tmp_path, *options)
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/metrics.jsonl")}
+    # With the seconds that each step took: a run that is trained again has others.
+    before = {path: path.read_bytes() for path in tmp_path.glob("runs/*/metrics.jsonl")}
     assert len(before) == 4
     found = done("curves", tmp_path, *options)
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/metrics.jsonl")} == before
+    assert {path: path.read_bytes() for path in tmp_path.glob("runs/*/metrics.jsonl")} == before
     for line in found:
         assert line["steps"] == [1, 2, 3, 4] and len(line["losses"]) == 4 and len(line["epoch_top1"]) == 1
 
@@ -150,4 +151,5 @@ def test_wrong_use_is_said_in_one_sentence(tmp_path, words, status, part):
 def test_other_settings_need_another_folder(tmp_path):
     done("cost", tmp_path, *TIMING, "--norm", "BN")
     result = study("cost", tmp_path, "--model", "resnet8", "--batch", "4", "--side", "16", "--norm", "BN")
-    assert result.returncode == 1 and "--out" in result.stderr and len(result.stderr.splitlines()) <= 2
+    lines = [line for line in result.stderr.splitlines() if "timings are unreliable" not in line]  # on a busy machine
+    assert result.returncode == 1 and "--out" in lines[-1] and len(lines) <= 2
