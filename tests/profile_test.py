@@ -93,7 +93,7 @@ def test_norms_with_virtual_rows_and_without_statistics_can_be_profiled():
 
 
 @pytest.mark.parametrize("options, status, says", [
-    (["--model", "resnet19"], 2, "unknown model 'resnet19', expected one of small, resnet20"),
+    (["--model", "resnet19"], 2, "unknown model 'resnet19', expected one of small, resnet8, resnet20"),
     ([], 2, "--model is required"),
     (["--model", "resnet20", "--norm", "XS-1"], 2, "unknown norm 'XS'"),
     (["--model", "resnet20", "--batch", "0"], 2, "--batch"),
