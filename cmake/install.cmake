@@ -2,12 +2,18 @@
 
 if(SKBUILD)
   # It goes by $ORIGIN, so that it finds the torch that is installed beside it; one file, without a version in its name.
-  set_target_properties(samplenorm PROPERTIES INSTALL_RPATH "$ORIGIN/../torch/lib")
+  set_target_properties(samplenorm PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/../torch/lib")
   set_property(TARGET samplenorm PROPERTY VERSION)
   set_property(TARGET samplenorm PROPERTY SOVERSION)
   install(TARGETS samplenorm LIBRARY DESTINATION samplenorm COMPONENT python)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/_built_with.py CONTENT "TORCH = \"@Torch_VERSION@\"\n" @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/_built_with.py DESTINATION samplenorm COMPONENT python)
+  # Highway comes along where it is a shared library: whoever installs a wheel has Python packages, not Debian's.
+  get_target_property(hwy_type hwy::hwy TYPE)
+  if(NOT hwy_type STREQUAL "STATIC_LIBRARY")
+    install(FILES $<TARGET_FILE:hwy::hwy> RENAME $<TARGET_SONAME_FILE_NAME:hwy::hwy> DESTINATION samplenorm COMPONENT python)
+    install(FILES /usr/share/doc/libhwy1/copyright RENAME libhwy.copyright DESTINATION samplenorm COMPONENT python OPTIONAL)
+  endif()
   return()
 endif()
 

@@ -19,6 +19,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   add_compile_options(-Wno-restrict)  # GCC 12 warns of its own std::string concatenation (GCC bug 105651)
 endif()
 
+if(CMAKE_UNITY_BUILD)
+  # As our presets have it: several sources in one go, since every source that sees libtorch's headers costs ten seconds before its
+  # first line, precompiled or not. To the compiler they are included files then, and it warns of types that only they can see.
+  add_compile_options(-Wno-subobject-linkage)
+endif()
+
 if(SAMPLENORM_SANITIZE)
   add_compile_options(-Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

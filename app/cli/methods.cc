@@ -22,8 +22,8 @@ nlohmann::json to_json(const std::vector<MethodInfo>& infos) {
   return list;
 }
 
-void print_methods(bool json) {
-  if (json) {
+void print_methods(bool as_json) {
+  if (as_json) {
     fmt::print("{}\n",
                nlohmann::json{{"sampling", to_json(methods())}, {"comparison", to_json(comparison_norms())}}.dump(2));
     return;

@@ -20,14 +20,14 @@ TestStudies as_the_paper_has_it(const std::string& data = "cifar10") {
   return studies;
 }
 
-struct Case {
+struct OtherAccuracy {
   const char* words;             ///< of the claim
   const char* norm;              ///< whose accuracy
   double otherwise;              ///< makes the claim false
   const char* needed = nullptr;  ///< a norm without which it is not run; `norm` where not given
 };
 
-class AccuracyClaim : public testing::TestWithParam<Case> {};
+class AccuracyClaim : public testing::TestWithParam<OtherAccuracy> {};
 
 TEST_P(AccuracyClaim, HoldsOrNotOrIsNotRunYet) {
   const auto& [words, norm, otherwise, needed] = GetParam();
@@ -48,20 +48,20 @@ TEST_P(AccuracyClaim, HoldsOrNotOrIsNotRunYet) {
   EXPECT_EQ(TestStudies().verdict(words), kNotRunYet);
 }
 
-INSTANTIATE_TEST_SUITE_P(Figure3, AccuracyClaim,
-                         testing::Values(Case{"CIFAR-10: above a ratio of 2 %", "BS-4/128", 0.879, "BN"},
-                                         Case{"CIFAR-10: BS, FS and VDN are more accurate than NS", "VDN-4/128", 0.85,
-                                              "NS"},
-                                         Case{"CIFAR-10: FS at 1.6 %", "FS-1/64", 0.889},
-                                         Case{"CIFAR-10: at the same ratio FS is the most", "FS-1/8", 0.89, "VDN"},
-                                         Case{"CIFAR-10: FS hardly depends", "FS-1/64", 0.87, "FS"},
-                                         Case{"CIFAR-10: at 0.8 % of the data VDN", "BS-1/128", 0.895},
-                                         Case{"CIFAR-10: more virtual rows", "VDN-1/128", 0.7, "VDN"},
-                                         Case{"CIFAR-10: BS is more accurate than NS", "BS-1/128", 0.2, "BS"},
-                                         Case{"CIFAR-10: virtual rows serve better", "VDN-16/128", 0.89, "VDN"},
-                                         Case{"CIFAR-10: FS with VDN is more", "FS-1/64+VDN-2/128", 0.894},
-                                         Case{"LS-1/64 is as accurate as BN", "LS-1/64", 0.889},
-                                         Case{"LS is more accurate than FS", "LS-1/8", 0.89, "LS"}));
+INSTANTIATE_TEST_SUITE_P(
+    Figure3, AccuracyClaim,
+    testing::Values(OtherAccuracy{"CIFAR-10: above a ratio of 2 %", "BS-4/128", 0.879, "BN"},
+                    OtherAccuracy{"CIFAR-10: BS, FS and VDN are more accurate than NS", "VDN-4/128", 0.85, "NS"},
+                    OtherAccuracy{"CIFAR-10: FS at 1.6 %", "FS-1/64", 0.889},
+                    OtherAccuracy{"CIFAR-10: at the same ratio FS is the most", "FS-1/8", 0.89, "VDN"},
+                    OtherAccuracy{"CIFAR-10: FS hardly depends", "FS-1/64", 0.87, "FS"},
+                    OtherAccuracy{"CIFAR-10: at 0.8 % of the data VDN", "BS-1/128", 0.895},
+                    OtherAccuracy{"CIFAR-10: more virtual rows", "VDN-1/128", 0.7, "VDN"},
+                    OtherAccuracy{"CIFAR-10: BS is more accurate than NS", "BS-1/128", 0.2, "BS"},
+                    OtherAccuracy{"CIFAR-10: virtual rows serve better", "VDN-16/128", 0.89, "VDN"},
+                    OtherAccuracy{"CIFAR-10: FS with VDN is more", "FS-1/64+VDN-2/128", 0.894},
+                    OtherAccuracy{"LS-1/64 is as accurate as BN", "LS-1/64", 0.889},
+                    OtherAccuracy{"LS is more accurate than FS", "LS-1/8", 0.89, "LS"}));
 
 TEST(AccuracyClaims, TheDifferenceIsOursMinusThePapers) {
   const auto claim = as_the_paper_has_it().claim("CIFAR-10: FS at 1.6 %");

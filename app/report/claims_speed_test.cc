@@ -62,12 +62,12 @@ TestStudies speeds(const Speeds& resnet18, const Speeds& densenet, const Speeds&
   return studies;
 }
 
-struct Case {
+struct OtherSpeed {
   const char *words, *model, *norm;
   double otherwise;  ///< speed that makes the claim false
 };
 
-class SpeedClaim : public testing::TestWithParam<Case> {};
+class SpeedClaim : public testing::TestWithParam<OtherSpeed> {};
 
 TEST_P(SpeedClaim, HoldsOrNotOrIsNotRunYet) {
   const auto& [words, model, norm, otherwise] = GetParam();
@@ -84,17 +84,17 @@ TEST_P(SpeedClaim, HoldsOrNotOrIsNotRunYet) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table3, SpeedClaim,
-    testing::Values(Case{"hardly faster with L1BN", "resnet18", "L1BN", 1.03},
-                    Case{"hardly faster with RBN", "resnet18", "RBN", 1.04},
-                    Case{"ResNet-18 trains this much faster with FS-1/32", "resnet18", "FS-1/32", 1.08},
-                    Case{"this much faster with VDN-1/128", "resnet18", "VDN-1/128", 1.11},
-                    Case{"this much faster with BS-4/128", "resnet18", "BS-4/128", 1.14},
-                    Case{"this much faster with FS and VDN", "densenet121", "FS-1/64+VDN-2/128", 1.19},
-                    Case{"faster than L1BN and RBN", "resnet18", "VDN-1/128", 1.015},
-                    Case{"gains more than ResNet-18", "densenet121", "FS-1/64+VDN-2/128", 1.05},
-                    Case{"FS gains nothing", "resnet56", "FS-1/32", 1.03},
-                    Case{"BS trains faster than FS and VDN", "resnet18", "BS-4/128", 1.12},
-                    Case{"Sampling with our kernels", "resnet18", "LS-1/32", 1.09}));
+    testing::Values(OtherSpeed{"hardly faster with L1BN", "resnet18", "L1BN", 1.03},
+                    OtherSpeed{"hardly faster with RBN", "resnet18", "RBN", 1.04},
+                    OtherSpeed{"ResNet-18 trains this much faster with FS-1/32", "resnet18", "FS-1/32", 1.08},
+                    OtherSpeed{"this much faster with VDN-1/128", "resnet18", "VDN-1/128", 1.11},
+                    OtherSpeed{"this much faster with BS-4/128", "resnet18", "BS-4/128", 1.14},
+                    OtherSpeed{"this much faster with FS and VDN", "densenet121", "FS-1/64+VDN-2/128", 1.19},
+                    OtherSpeed{"faster than L1BN and RBN", "resnet18", "VDN-1/128", 1.015},
+                    OtherSpeed{"gains more than ResNet-18", "densenet121", "FS-1/64+VDN-2/128", 1.05},
+                    OtherSpeed{"FS gains nothing", "resnet56", "FS-1/32", 1.03},
+                    OtherSpeed{"BS trains faster than FS and VDN", "resnet18", "BS-4/128", 1.12},
+                    OtherSpeed{"Sampling with our kernels", "resnet18", "LS-1/32", 1.09}));
 
 TEST(SpeedClaims, TheFastestMethodOfThePaperCounts) {
   constexpr const char *kLayers = "up to twice as fast", *kSteps = "up to a fifth faster";

@@ -32,8 +32,8 @@ TEST(Claims, EveryTableFigureAndFormulaOfThePaperIsThere) {
 }
 
 TEST(Claims, JsonHasNineTexts) {
-  const auto json = to_json(Claim{"a", "b", "c", "d", "e", "f", "g", "h", "i"});
-  EXPECT_EQ(json, (nlohmann::json{{"study", "a"},
+  const auto nine = to_json(Claim{"a", "b", "c", "d", "e", "f", "g", "h", "i"});
+  EXPECT_EQ(nine, (nlohmann::json{{"study", "a"},
                                   {"where", "b"},
                                   {"claim", "c"},
                                   {"paper", "d"},

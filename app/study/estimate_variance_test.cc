@@ -11,7 +11,7 @@ namespace {
 
 using Points = std::map<std::pair<std::string, int64_t>, nlohmann::json>;
 
-Points points_of(const torch::Tensor& x) {
+Points estimates_of(const torch::Tensor& x) {
   Points points;
   for (const auto& point : variances_of_estimates(x)) points[{point["pattern"], point["s"]}] = point;
   return points;
@@ -21,7 +21,7 @@ double at(const nlohmann::json& point, const char* key) { return point[key].get<
 
 TEST(VariancesOfEstimates, OfIndependentPointsFallAsOneOverTheirNumber) {
   torch::manual_seed(3);
-  for (const auto& [key, point] : points_of(torch::randn({256, 4, 16, 16}))) {
+  for (const auto& [key, point] : estimates_of(torch::randn({256, 4, 16, 16}))) {
     // Of 32 groups of 8 rows and 4 channels the variance is known to about 15 %.
     EXPECT_NEAR(at(point, "measured") / at(point, "independent"), 1, 0.5) << point;
     EXPECT_NEAR(at(point, "predicted") / at(point, "independent"), 1, 0.25) << point;
@@ -30,7 +30,7 @@ TEST(VariancesOfEstimates, OfIndependentPointsFallAsOneOverTheirNumber) {
 
 TEST(VariancesOfEstimates, OfPointsThatAreAllAlikeInARowDoNotFall) {
   torch::manual_seed(4);
-  const auto points = points_of(torch::randn({64, 2, 1, 1}).expand({64, 2, 8, 8}));
+  const auto points = estimates_of(torch::randn({64, 2, 1, 1}).expand({64, 2, 8, 8}));
   EXPECT_NEAR(at(points.at({"patch", 16}), "measured"), 1, 1e-6);
   EXPECT_NEAR(at(points.at({"patch", 16}), "predicted"), 1, 1e-6);
   EXPECT_NEAR(at(points.at({"lattice", 16}), "predicted"), 1, 1e-6);
@@ -40,7 +40,7 @@ TEST(VariancesOfEstimates, OfPointsThatAreAllAlikeInARowDoNotFall) {
 TEST(VariancesOfEstimates, OfASmoothFieldAreAsTheCovariancesSayAndSmallerForALattice) {
   torch::manual_seed(5);
   const auto x = torch::avg_pool2d(torch::randn({256, 2, 36, 36}), 5, 1);
-  const auto points = points_of(x);
+  const auto points = estimates_of(x);
   for (const int64_t s : {4, 16}) {
     const auto &patch = points.at({"patch", s}), &lattice = points.at({"lattice", s});
     EXPECT_GT(at(patch, "measured"), 2 * at(patch, "independent"));

@@ -27,9 +27,9 @@ struct Entry {
   uint64_t end;
 };
 
-class Reader {
+class SafetensorsReader {
  public:
-  explicit Reader(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::binary) {
+  explicit SafetensorsReader(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::binary) {
     std::error_code code;
     if (!stream_) fail(fmt::format("expected a readable file, found: {}", std::strerror(errno)));
     size_ = std::filesystem::file_size(file, code);
@@ -207,6 +207,6 @@ class Reader {
 
 }  // namespace
 
-TensorFile read_safetensors(const std::filesystem::path& file) { return Reader(file).read(); }
+TensorFile read_safetensors(const std::filesystem::path& file) { return SafetensorsReader(file).read(); }
 
 }  // namespace samplenorm::train

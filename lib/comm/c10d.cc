@@ -16,7 +16,7 @@
 namespace samplenorm {
 namespace {
 
-using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
+using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 /// The CPU, or where the group's backend serves only another kind of device (NCCL): the current one of that kind.
 at::Device device_of(const c10d::ProcessGroup& group) {
@@ -27,10 +27,10 @@ at::Device device_of(const c10d::ProcessGroup& group) {
 
 class ProcessGroupRank : public Communicator {
  public:
-  ProcessGroupRank(std::string name, const Group& group)
+  ProcessGroupRank(std::string name, const GroupPointer& group)
       : name_(std::move(name)), group_(group), rank_(group->getRank()), size_(group->getSize()) {}
 
-  bool is_of(const Group& group) const { return group_.lock() == group; }
+  bool is_of(const GroupPointer& group) const { return group_.lock() == group; }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -88,7 +88,7 @@ class ProcessGroupRank : public Communicator {
   template <typename T, typename Call>
   void on_device(std::span<T> values, const Call& call) {
     if (values.empty()) return;
-    const Group group = group_.lock();
+    const GroupPointer group = group_.lock();
     if (!group) throw Error("process group '" + name_ + "' has been destroyed");
     const at::Tensor here = at::from_blob(values.data(), {std::ssize(values)}, c10::CppTypeToScalarType<T>::value);
     std::vector<at::Tensor> there{here.to(device_of(*group))};
@@ -102,7 +102,7 @@ class ProcessGroupRank : public Communicator {
   const int size_;
 };
 
-Group resolve(const std::string& name) {
+GroupPointer resolve(const std::string& name) {
   try {
     return c10d::resolve_process_group(name);
   } catch (const c10::Error&) {
@@ -116,7 +116,7 @@ Group resolve(const std::string& name) {
 std::shared_ptr<Communicator> process_group(const std::string& name) {
   static std::mutex mutex;
   static auto& known = *new std::map<std::string, std::shared_ptr<ProcessGroupRank>>;
-  const Group group = resolve(name);
+  const GroupPointer group = resolve(name);
   const std::lock_guard lock(mutex);
   std::shared_ptr<ProcessGroupRank>& entry = known[name];
   if (!entry || !entry->is_of(group)) entry = std::make_shared<ProcessGroupRank>(name, group);

@@ -49,8 +49,8 @@ class KernelsTest : public ::testing::Test {
   }
 };
 
-using Types = ::testing::Types<float, double, BFloat16, Float16>;
-TYPED_TEST_SUITE(KernelsTest, Types);
+using KernelsTypes = ::testing::Types<float, double, BFloat16, Float16>;
+TYPED_TEST_SUITE(KernelsTest, KernelsTypes);
 
 TYPED_TEST(KernelsTest, ApplyEqualsThePlainOne) {
   using T = TypeParam;

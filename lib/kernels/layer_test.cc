@@ -165,8 +165,8 @@ class LayerTest : public ::testing::Test {
   }
 };
 
-using Types = ::testing::Types<float, BFloat16, Float16>;
-TYPED_TEST_SUITE(LayerTest, Types);
+using LayerTypes = ::testing::Types<float, BFloat16, Float16>;
+TYPED_TEST_SUITE(LayerTest, LayerTypes);
 
 TYPED_TEST(LayerTest, EqualsTheDoubleOneToThePrecisionOfItsType) {
   std::mt19937_64 random(2);

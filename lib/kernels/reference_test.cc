@@ -20,8 +20,8 @@ class ReferenceTest : public ::testing::Test {
   std::vector<C> channels(const Sizes& sizes) { return per_channel<C>(sizes, coarser, random); }
 };
 
-using Types = ::testing::Types<float, double, BFloat16, Float16>;
-TYPED_TEST_SUITE(ReferenceTest, Types);
+using ReferenceTypes = ::testing::Types<float, double, BFloat16, Float16>;
+TYPED_TEST_SUITE(ReferenceTest, ReferenceTypes);
 
 /// The definition of a mask: an inner run of memory (a point's channels, a channel's map) begins with a byte.
 bool bit_of(const std::vector<uint8_t>& mask, const Layout& layout, size_t element) {

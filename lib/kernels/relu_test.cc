@@ -51,8 +51,8 @@ class ReluTest : public ::testing::Test {
   }
 };
 
-using Types = ::testing::Types<float, double, BFloat16, Float16>;
-TYPED_TEST_SUITE(ReluTest, Types);
+using ReluTypes = ::testing::Types<float, double, BFloat16, Float16>;
+TYPED_TEST_SUITE(ReluTest, ReluTypes);
 
 TYPED_TEST(ReluTest, FromTheMaskAndFromXAgreeCloseToZeroToo) {
   using Wide = Compute<TypeParam>;

@@ -32,13 +32,13 @@ Outcome exercise(Layer layer, const torch::Tensor& first, const torch::Tensor& s
   return outcome;
 }
 
-struct Case {
+struct ShapeCase {
   const char* name;
   std::vector<int64_t> sizes;
 };
 
 template <class Ours, class Theirs>
-void expect_equal(const Case& c, torch::ScalarType type, Format format, const NormOptions& options,
+void expect_equal(const ShapeCase& c, torch::ScalarType type, Format format, const NormOptions& options,
                   const torch::nn::BatchNormOptions& torch_options, bool half_parameters = false) {
   torch::manual_seed(1);
   const auto draw = [&] { return as(format, (2 * torch::randn(c.sizes, torch::kDouble) + 3).to(type)); };
@@ -64,7 +64,7 @@ void expect_equal(const Case& c, torch::ScalarType type, Format format, const No
 }
 
 template <class Ours, class Theirs>
-void expect_equal_in_all_formats(const Case& c, torch::ScalarType type) {
+void expect_equal_in_all_formats(const ShapeCase& c, torch::ScalarType type) {
   for (const Format format : {Format::kContiguous, Format::kChannelsLast, Format::kView})
     expect_equal<Ours, Theirs>(c, type, format, NormOptions(c.sizes[1]), torch::nn::BatchNormOptions(c.sizes[1]));
 }
@@ -97,7 +97,7 @@ TEST(BatchNormEquality, HoldsWithBfloat16ParametersAndStatistics) {
 }
 
 TEST(BatchNormEquality, HoldsForEveryOption) {
-  const Case c{"options", {5, 6, 3, 4}};
+  const ShapeCase c{"options", {5, 6, 3, 4}};
   const auto check = [&](NormOptions ours, torch::nn::BatchNormOptions theirs) {
     expect_equal<SampledBatchNorm2d, torch::nn::BatchNorm2d>(c, torch::kFloat, Format::kChannelsLast, ours, theirs);
   };

@@ -8,14 +8,14 @@
 namespace samplenorm {
 namespace {
 
-struct Case {
+struct Concatenation {
   SampledBatchNorm2d layer;
   std::vector<torch::Tensor> inputs;
 };
 
-Case make_case(const std::string& spec, torch::MemoryFormat format) {
+Concatenation make_concatenation(const std::string& spec, torch::MemoryFormat format) {
   torch::manual_seed(5);
-  Case made{SampledBatchNorm2d(NormOptions(48).spec(spec).relu(true)), {}};
+  Concatenation made{SampledBatchNorm2d(NormOptions(48).spec(spec).relu(true)), {}};
   torch::nn::init::uniform_(made.layer->weight, 0.5, 1.5);
   torch::nn::init::uniform_(made.layer->bias, -0.5, 0.5);
   set_seed(*made.layer, 3);
@@ -27,7 +27,7 @@ Case make_case(const std::string& spec, torch::MemoryFormat format) {
 TEST(Concatenated, GivesWhatTheConcatenatedInputGivesInTrainingAndEvaluation) {
   for (const char* spec : {"BN", "FS-1/8", "LS-1/8"})
     for (const auto format : {torch::MemoryFormat::ChannelsLast, torch::MemoryFormat::Contiguous}) {
-      Case parts = make_case(spec, format), whole = make_case(spec, format);
+      Concatenation parts = make_concatenation(spec, format), whole = make_concatenation(spec, format);
       for (const bool training : {true, false}) {
         parts.layer->train(training);
         whole.layer->train(training);
@@ -46,7 +46,7 @@ TEST(Concatenated, GivesWhatTheConcatenatedInputGivesInTrainingAndEvaluation) {
 }
 
 TEST(Concatenated, RefusesAnotherNumberOfChannels) {
-  Case made = make_case("LS-1/8", torch::MemoryFormat::Contiguous);
+  Concatenation made = make_concatenation("LS-1/8", torch::MemoryFormat::Contiguous);
   const std::vector<torch::Tensor> two(made.inputs.begin(), made.inputs.begin() + 2);
   EXPECT_THROW(made.layer->forward_concatenated(two), c10::Error);
 }

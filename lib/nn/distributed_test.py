@@ -8,7 +8,8 @@ import os
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
+
+from gloo_processes import run_in_processes
 
 ROWS, CHANNELS, SIDE = 8, 3, 6
 KEY = torch.tensor([7, 3, 2, 0])
@@ -112,19 +113,6 @@ CHECKS = [sync_equals_one_process, sync_takes_unequal_and_empty_shares, few_node
           local_equals_a_statistic_batch_in_one_process, sync_works_under_torch_compile, wrong_groups_and_ranks_are_told]
 
 
-def run_checks(rank, ranks, store):
-    """In a process of its own; all checks, since starting one costs more than they do."""
-    torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"  # all on this machine, whatever its name resolves to
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
-    for check in CHECKS:
-        try:
-            check(rank, ranks)
-        except Exception as error:
-            raise AssertionError(f"{check.__name__} on rank {rank} of {ranks}: {error}") from error
-    dist.destroy_process_group()
-
-
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_statistics_over_gloo_processes_equal_those_of_one_process(ranks, tmp_path):
-    mp.spawn(run_checks, args=(ranks, tmp_path / "store"), nprocs=ranks)
+    run_in_processes(CHECKS, ranks, tmp_path)

@@ -87,8 +87,8 @@ at::Tensor rows_of_meta(at::IntArrayRef sizes, const at::Tensor& mean, const at:
 }
 
 /// DatasetStatistics, which Python fills batch by batch.
-struct Statistics : torch::CustomClassHolder {
-  Statistics(int64_t channels, bool spectrum) : of_dataset(channels, spectrum) {}
+struct StatisticsForPython : torch::CustomClassHolder {
+  StatisticsForPython(int64_t channels, bool spectrum) : of_dataset(channels, spectrum) {}
   DatasetStatistics of_dataset;
 };
 
@@ -106,13 +106,14 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
               int64_t rank, int64_t ranks, bool sync) { return self->sample(sizes, key, rank, ranks, sync); })
       .def("carries_virtual_rows", [](const c10::intrusive_ptr<Notation>& self, const at::Tensor& key, int64_t rank,
                                       int64_t ranks) { return self->carries_virtual_rows(key, rank, ranks); });
-  library.class_<Statistics>("DatasetStatistics")
+  library.class_<StatisticsForPython>("DatasetStatistics")
       .def(torch::init<int64_t, bool>())
-      .def("add",
-           [](const c10::intrusive_ptr<Statistics>& self, const at::Tensor& images) { self->of_dataset->add(images); })
-      .def("mean", [](const c10::intrusive_ptr<Statistics>& self) { return self->of_dataset->mean(); })
-      .def("std", [](const c10::intrusive_ptr<Statistics>& self) { return self->of_dataset->std(); })
-      .def("spectrum", [](const c10::intrusive_ptr<Statistics>& self) { return self->of_dataset->spectrum(); });
+      .def("add", [](const c10::intrusive_ptr<StatisticsForPython>& self,
+                     const at::Tensor& images) { self->of_dataset->add(images); })
+      .def("mean", [](const c10::intrusive_ptr<StatisticsForPython>& self) { return self->of_dataset->mean(); })
+      .def("std", [](const c10::intrusive_ptr<StatisticsForPython>& self) { return self->of_dataset->std(); })
+      .def("spectrum",
+           [](const c10::intrusive_ptr<StatisticsForPython>& self) { return self->of_dataset->spectrum(); });
 }
 
 TORCH_LIBRARY_IMPL(samplenorm, CPU, library) { library.impl("virtual_rows", rows); }

@@ -38,7 +38,7 @@ Key parsed_key(int rank, int ranks) {
       .seed = 7, .layer = 3, .epoch = 5, .rank = static_cast<uint64_t>(rank), .ranks = static_cast<uint64_t>(ranks)};
 }
 
-struct Case {
+struct Sharing {
   std::string notation;
   std::vector<int64_t> rows;  // real ones of each rank
   bool channels_last = true;
@@ -46,7 +46,7 @@ struct Case {
   int ranks() const { return static_cast<int>(rows.size()); }
 };
 
-std::ostream& operator<<(std::ostream& stream, const Case& c) {
+std::ostream& operator<<(std::ostream& stream, const Sharing& c) {
   return stream << c.notation << " on rows " << at::IntArrayRef(c.rows) << (c.channels_last ? ", channels last" : "");
 }
 
@@ -61,7 +61,7 @@ torch::Tensor part(const torch::Tensor& whole, int64_t first, int64_t rows, bool
       .detach();
 }
 
-class SyncTest : public testing::TestWithParam<Case> {
+class SyncTest : public ::testing::TestWithParam<Sharing> {
  protected:
   static constexpr int64_t kChannels = 5, kSide = 6;
   static constexpr double kEps = 1e-3;
@@ -119,7 +119,7 @@ class SyncTest : public testing::TestWithParam<Case> {
 
   template <class Forward, class Backward>
   void check(Forward forward, Backward backward) {
-    const Case& c = GetParam();
+    const Sharing& c = GetParam();
     std::vector<torch::Tensor> y(rows_.size()), dx(rows_.size()), dresidual(rows_.size()), dweight(rows_.size()),
         dbias(rows_.size()), mean(rows_.size());
     const auto communicators = on_ranks(c.ranks(), [&](int rank) {
@@ -162,8 +162,8 @@ class SyncTest : public testing::TestWithParam<Case> {
 TEST_P(SyncTest, EqualsOneProcessWithTheWholeBatch) { check(cpu::forward, cpu::backward); }
 TEST_P(SyncTest, WrittenInAtenCallsEqualsOneProcessWithTheWholeBatch) { check(aten::forward, aten::backward); }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<Sharing> cases() {
+  std::vector<Sharing> all;
   for (const std::string notation :
        {"BN", "NS-1/2", "BS-2/4", "BS-2/4;nodes=1/2", "BS-1/4;nodes=1", "FS-1/4", "LS-1/4", "FRS-1/8", "VDN-2/128",
         "VDN-2/128;nodes=1", "FS-1/4+VDN-2/128", "FS-1/4+VDN-2/128;nodes=1", "LS-1/6+VDN-1/128;nodes=1/2",
@@ -172,7 +172,7 @@ std::vector<Case> cases() {
       all.push_back({notation, rows, all.size() % 2 == 0});
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Methods, SyncTest, testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Methods, SyncTest, ::testing::ValuesIn(cases()));
 
 TEST(Sync, OfAProcessThatWasChosenAndHasNoRowsIsAnErrorOnEachOfThem) {
   const int chosen = contributors(parse("BS-2/4;nodes=1"), parsed_key(0, 3)).at(0);

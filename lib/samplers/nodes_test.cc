@@ -10,7 +10,7 @@
 namespace samplenorm {
 namespace {
 
-const Shape kShape = {0, 8, 1, 6, 6};
+const Shape kSmallShape = {0, 8, 1, 6, 6};
 
 std::vector<int> up_to(int ranks) {
   std::vector<int> all;
@@ -76,7 +76,7 @@ TEST(Nodes, ThatDoNotContributeDrawAnEmptyGroup) {
   const Spec spec = parse("BS-2/8;nodes=1");
   int with_rows = 0;
   for (uint64_t rank = 0; rank < 4; ++rank) {
-    const Sample sample = draw(spec, kShape, {.rank = rank, .ranks = 4});
+    const Sample sample = draw(spec, kSmallShape, {.rank = rank, .ranks = 4});
     ASSERT_EQ(sample.groups.size(), 1U);
     with_rows += sample.groups[0].points() == 2 * 36;
     EXPECT_TRUE(sample.groups[0].points() == 0 || sample.groups[0].points() == 2 * 36);
@@ -88,7 +88,7 @@ TEST(Nodes, WithoutRowsDrawAnEmptyGroupInsteadOfAnError) {
   const Shape nothing = {0, 0, 1, 6, 6};
   for (const std::string notation : {"BN", "NS-1/2", "BS-1/2", "FS-1/2", "LS-1/2", "FRS-1/2"})
     EXPECT_EQ(draw(parse(notation), nothing, {.rank = 1, .ranks = 2}).groups.at(0).points(), 0) << notation;
-  EXPECT_EQ(draw(parse("FS-1/4+VDN-2/128"), kShape, {.rank = 1, .ranks = 2}).groups.at(1).points(), 0);
+  EXPECT_EQ(draw(parse("FS-1/4+VDN-2/128"), kSmallShape, {.rank = 1, .ranks = 2}).groups.at(1).points(), 0);
 }
 
 TEST(Nodes, AddTheSamePatchEachAndGoOnWithTheLatticeWhereTheRankBeforeEnded) {

@@ -30,4 +30,6 @@ ops = torch.ops.samplenorm
 
 def notation(text: str) -> Any:
     """What the text says, and what it draws. Raises ValueError for a wrong one."""
+    if not isinstance(text, str):
+        raise TypeError(f"samplenorm: expected a notation such as 'LS-1/64', got {text!r}")
     return torch.classes.samplenorm.Notation(text)

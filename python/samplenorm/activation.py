@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from samplenorm.hooks import has_hooks
 from samplenorm.modules import BatchNorm2d
 
 
@@ -15,6 +16,7 @@ class NormAct(BatchNorm2d):
     """Takes the place of timm's BatchNormAct2d, with the same drop and act; a ReLU is fused."""
 
     def forward(self, input: Tensor, residual: Tensor | None = None, relu: bool | None = None) -> Tensor:
-        if self.training and type(self.act) is nn.ReLU and type(self.drop) is nn.Identity:
+        plain = type(self.act) is nn.ReLU and type(self.drop) is nn.Identity and not has_hooks(self.act) and not has_hooks(self.drop)
+        if self.training and plain:
             return super().forward(input, residual, relu=True)
         return self.act(self.drop(super().forward(input, residual, relu)))

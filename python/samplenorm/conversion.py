@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.lazy import LazyModuleMixin
 
 from samplenorm.activation import NormAct, replaces_norm_act
 from samplenorm.draws import set_seed
@@ -17,6 +18,7 @@ from samplenorm.fusion import take_apart
 from samplenorm.modules import BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d
 from samplenorm.processes import are_there, check_processes
 from samplenorm.processes import sync as sync_layers
+from samplenorm.virtual_batch import VirtualBatch
 
 log = logging.getLogger("samplenorm")
 Model = TypeVar("Model", bound=nn.Module)
@@ -66,7 +68,12 @@ def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Modu
     1 layers take their statistics by FS-1/64
     BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True, spec='FS-1/64')
     """
-    done = Conversion(BatchNorm(1, spec=spec).spec)
+    example = BatchNorm(1, spec=spec)  # what is wrong with the arguments is found before anything is changed
+    example.change_draws(seed=seed)
+    done = Conversion(example.spec)
+    virtual_batches = [module for module in model.modules() if isinstance(module, VirtualBatch)]
+    for virtual in virtual_batches if example.virtual_rows else ():
+        virtual.check_rows(example.virtual_rows)
     if sync:
         check_processes("convert")
     wanted = _selection(only)
@@ -80,6 +87,7 @@ def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Modu
             done.left[name] = "not chosen"
         elif isinstance(module, BatchNorm):
             module.set_spec(spec)
+            module.lean = module.lean or lean
             done.changed.append(name)
         elif (why := _cannot(module)) is not None:
             done.left[name] = why
@@ -94,6 +102,8 @@ def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Modu
                          f"{' that `only` chooses' if only is not None else ''}, got none" +
                          (f"; {done}" if done.left else ""))
     set_seed(model, seed)
+    for virtual in virtual_batches:
+        virtual.serve_layers()
     for layer in model.modules():
         if isinstance(layer, BatchNorm):
             was_sync = layer.original is nn.SyncBatchNorm
@@ -132,6 +142,8 @@ def _selection(only: Callable[[str, nn.Module], bool] | Iterable[str] | None) ->
 def _cannot(module: _BatchNorm) -> str | None:
     if replaces_norm_act(module):
         return None
+    if isinstance(module, LazyModuleMixin):
+        return f"a {type(module).__name__} that has not seen an input yet"
     if type(module) not in _OURS:
         return f"a {type(module).__name__}, whose forward is its own"
     return None

@@ -22,7 +22,7 @@ class Draws:
         numbers = self.draw_key.tolist()
         for name, value in changes.items():
             if not 0 <= value < 2**63:
-                raise ValueError(f"expected a {name} from 0 to 2**63 - 1, got {value}")
+                raise ValueError(f"samplenorm: expected {name} from 0 to 2**63 - 1, got {value}")
             numbers[("seed", "layer", "epoch", "step").index(name)] = value
         self.draw_key = torch.tensor(numbers, dtype=torch.long, device="cpu")
 

@@ -27,17 +27,21 @@ def freeze(model: nn.Module, parameters: bool = False) -> nn.Module:
         if not layer.frozen:
             layer.mode_when_unfrozen, layer.frozen = layer.training, True
         layer.training = False
-        for parameter in layer.parameters() if parameters else ():
-            parameter.requires_grad_(False)
+        for name, parameter in layer.named_parameters() if parameters else ():
+            if parameter.requires_grad:
+                parameter.requires_grad_(False)
+                layer.frozen_parameters.append(name)
     return model
 
 
 def unfreeze(model: nn.Module) -> nn.Module:
-    """Ends `freeze`: layers are in the mode that the last `.train()` or `.eval()` asked for, and their parameters get gradients."""
+    """Ends `freeze`: layers are in the mode that the last `.train()` or `.eval()` asked for, and the parameters that it froze get
+    gradients again. Returns the model."""
     for layer in _layers(model, "unfreeze"):
         if layer.frozen:
             layer.frozen = False
             layer.train(layer.mode_when_unfrozen)
-            for parameter in layer.parameters():
-                parameter.requires_grad_(True)
+            for name in layer.frozen_parameters:
+                layer.get_parameter(name).requires_grad_(True)
+            layer.frozen_parameters = []
     return model

@@ -11,13 +11,13 @@ from torch import fx, nn
 from torch.nn import functional
 
 from samplenorm.activation import NormAct
+from samplenorm.hooks import has_hooks
 from samplenorm.modules import BatchNorm
 
 log = logging.getLogger("samplenorm")
 
 _RELU_FUNCTIONS = {functional.relu, torch.relu, torch.relu_, functional.relu_}
 _ADD_FUNCTIONS = {operator.add, operator.iadd, torch.add}
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 @dataclass
@@ -59,7 +59,8 @@ def fuse(model: nn.Module, *, report: Callable[[Fusion], object] | None = None) 
     parameters and buffers with `model`, has the same state_dict, and is a torch.fx.GraphModule: methods other than forward are gone.
 
     Where the model as a whole cannot be traced, its parts are tried; what cannot be traced stays as it was, and `report`, which is
-    called with what was done, has the reason. It is also logged, at level INFO, or WARNING if nothing could be traced.
+    called with what was done, has the reason. It is also logged, at level INFO, or WARNING if nothing could be traced. Layers and ReLUs
+    with hooks stay apart, so that the hooks see what they saw.
 
     >>> import torch, samplenorm as sn
     >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU())
@@ -114,7 +115,7 @@ def _traced(module: nn.Module) -> fx.Graph:
     """Its graph, if that is the same in training and in evaluation: what it is now would be its graph for ever."""
     for name, part in module.named_modules():
         inner = not (isinstance(part, BatchNorm) or part.__module__.startswith("torch.nn")) or isinstance(part, nn.Sequential)
-        if inner and any(getattr(part, hooks) for hooks in _HOOKS):
+        if inner and has_hooks(part):
             raise _Untraceable(f"{name or 'it'} has hooks, which a graph does not call")
     modes = [(part, part.training) for part in module.modules()]
     try:
@@ -132,7 +133,7 @@ def _traced(module: nn.Module) -> fx.Graph:
 
 def _put_together(module: fx.GraphModule, prefix: str, done: Fusion) -> None:
     for node in list(module.graph.nodes):  # timm's networks have them between norm and ReLU
-        if node.op == "call_module" and type(module.get_submodule(node.target)) is nn.Identity and len(node.args) == 1:
+        if node.op == "call_module" and _is_plain(module.get_submodule(node.target), nn.Identity) and len(node.args) == 1:
             node.replace_all_uses_with(node.args[0])
             module.graph.erase_node(node)
     order = {node: place for place, node in enumerate(module.graph.nodes)}
@@ -180,12 +181,19 @@ def _is_layer(node: fx.Node, module: fx.GraphModule) -> bool:
 
 
 def _is_norm(node: fx.Node, module: fx.GraphModule) -> bool:
-    return node.op == "call_module" and _is_layer(node, module) and not node.kwargs and len(node.args) == 1 and len(node.users) == 1
+    """A layer of ours that may do more than before: nobody else looks at what it gives."""
+    return (node.op == "call_module" and _is_layer(node, module) and not has_hooks(module.get_submodule(node.target)) and
+            not node.kwargs and len(node.args) == 1 and len(node.users) == 1)
+
+
+def _is_plain(part: nn.Module, kind: type[nn.Module]) -> bool:
+    """Of this very class, and without hooks: nobody would miss the call."""
+    return type(part) is kind and not has_hooks(part)
 
 
 def _is_relu(node: fx.Node, module: fx.GraphModule) -> bool:
     if node.op == "call_module":
-        return type(module.get_submodule(node.target)) is nn.ReLU
+        return _is_plain(module.get_submodule(node.target), nn.ReLU)
     return (node.op == "call_function" and node.target in _RELU_FUNCTIONS) or (
         node.op == "call_method" and node.target in ("relu", "relu_"))
 

@@ -1,6 +1,7 @@
 """BatchNorm1d/2d/3d, which stand where torch's do: the same constructor, state_dict, checks and evaluation. In training the
 statistics come from a sample."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,8 @@ class BatchNorm(Draws, _BatchNorm):
         self.set_spec(spec)
         self.relu, self.lean = relu, lean
         self.frozen, self.mode_when_unfrozen = False, self.training
+        self.frozen_parameters: list[str] = []  # those that `freeze` took the gradients from
+        self.gets_virtual_rows = False  # from a VirtualBatch
         self.original: type[nn.Module] | None = None  # what `restore` makes of a layer that `convert` has made
         self.group, self.rank, self.ranks = "", 0, 1  # of processes whose samples are pooled; none
         self.begin_draws()
@@ -74,6 +77,8 @@ class BatchNorm(Draws, _BatchNorm):
         if not self.training:
             return self._finish(super().forward(input), residual, relu)
         self._check_input_dim(input)
+        if self.virtual_rows and not self.gets_virtual_rows and not torch.compiler.is_compiling():
+            self._warn_of_virtual_rows()
         recomputed = _is_recomputed()
         key = after(self.draw_key, -1) if recomputed and self._redraws_each_step else self.draw_key
         if torch.compiler.is_compiling():
@@ -102,6 +107,11 @@ class BatchNorm(Draws, _BatchNorm):
                 ops.update_running_statistics_(self.running_mean, self.running_var, batches, mean, var, momentum,
                                                self._first_is_batch)
 
+    def _warn_of_virtual_rows(self) -> None:
+        self.gets_virtual_rows = True  # whoever puts them there without a VirtualBatch is told once
+        warnings.warn(f"samplenorm: {self.spec} takes the first {self.virtual_rows} rows of a layer's input for virtual ones, and no "
+                      "samplenorm.VirtualBatch puts any there: wrap the model in one", stacklevel=3)
+
     @staticmethod
     def _finish(y: Tensor, residual: Tensor | None, relu: bool) -> Tensor:
         if residual is not None:
@@ -121,19 +131,19 @@ class BatchNorm(Draws, _BatchNorm):
             raise ValueError(f"expected 2D to 5D input (got {input.dim()}D input)")
 
 
-class BatchNorm1d(BatchNorm):
+class BatchNorm1d(BatchNorm, nn.BatchNorm1d):
     """For inputs (N, C) and (N, C, L), where `torch.nn.BatchNorm1d` stands; see `BatchNorm` for the arguments."""
 
     _check_input_dim = nn.BatchNorm1d._check_input_dim
 
 
-class BatchNorm2d(BatchNorm):
+class BatchNorm2d(BatchNorm, nn.BatchNorm2d):
     """For inputs (N, C, H, W), where `torch.nn.BatchNorm2d` stands; see `BatchNorm` for the arguments."""
 
     _check_input_dim = nn.BatchNorm2d._check_input_dim
 
 
-class BatchNorm3d(BatchNorm):
+class BatchNorm3d(BatchNorm, nn.BatchNorm3d):
     """For inputs (N, C, D, H, W), where `torch.nn.BatchNorm3d` stands; see `BatchNorm` for the arguments."""
 
     _check_input_dim = nn.BatchNorm3d._check_input_dim

@@ -46,7 +46,7 @@ def _exact(model: nn.Module, layers: list[BatchNorm]) -> Iterator[None]:
 def recalibrate(model: nn.Module, loader: Iterable[Any], batches: int | None = None, *,
                 forward: Callable[[Any], Any] | None = None, progress: bool = False) -> nn.Module:
     """Recomputes the running statistics of every layer of samplenorm exactly, over so many batches of the loader (all, without a
-    number). Weights and modes stay as they are. Returns the model.
+    number). Weights and modes stay as they are, and so do frozen layers. Returns the model.
 
     A patch of fixed place or a few virtual rows give good statistics to train with, but biased running ones.
 
@@ -57,9 +57,11 @@ def recalibrate(model: nn.Module, loader: Iterable[Any], batches: int | None = N
     """
     if batches is not None and batches < 1:
         raise ValueError(f"samplenorm.recalibrate: expected 1 or more batches, got {batches}")
-    layers = [module for module in model.modules() if isinstance(module, BatchNorm) and module.running_mean is not None]
+    layers = [module for module in model.modules()
+              if isinstance(module, BatchNorm) and module.running_mean is not None and not module.frozen]
     if not layers:
-        raise ValueError("samplenorm.recalibrate: expected a model with layers of samplenorm that have running statistics, got none")
+        raise ValueError("samplenorm.recalibrate: expected a model with layers of samplenorm that have running statistics and are not "
+                         "frozen, got none")
     device = next((tensor.device for tensor in model.parameters()), torch.device("cpu"))
     means: list[list[Tensor]] = [[] for _ in layers]
     variances: list[list[Tensor]] = [[] for _ in layers]

@@ -32,8 +32,8 @@ class VirtualBatch(Draws, nn.Module):
 
     def __init__(self, model: nn.Module, mean: Any, std: Any, rows: int | None = None, *, spectrum: Tensor | None = None) -> None:
         super().__init__()
-        layers = [layer for layer in model.modules() if isinstance(layer, BatchNorm) and layer.virtual_rows]
-        asked = {layer.virtual_rows for layer in layers}
+        self.model = model
+        asked = {layer.virtual_rows for layer in self._layers()}
         if rows is None:
             if len(asked) != 1:
                 raise ValueError(f"samplenorm.VirtualBatch: expected layers that ask for one number of virtual rows, got "
@@ -41,10 +41,10 @@ class VirtualBatch(Draws, nn.Module):
             [rows] = asked
         if rows < 1:
             raise ValueError(f"samplenorm.VirtualBatch: expected 1 or more rows, got {rows}")
-        if asked - {rows}:
-            raise ValueError(f"samplenorm.VirtualBatch: expected rows={asked.pop()}, which the model's layers ask for, got {rows}")
-        self.model, self.rows = model, rows
-        self.stat_batch = layers[0].stat_batch if layers else 0
+        self.rows = rows
+        for number in asked:
+            self.check_rows(number)
+        self.stat_batch = 0
         self.mean, self.std = (torch.as_tensor(each, dtype=torch.float64, device="cpu").clone() for each in (mean, std))
         if self.mean.dim() != 1 or self.mean.shape != self.std.shape:
             raise ValueError(f"samplenorm.VirtualBatch: expected a mean and a std of size [channels], got {tuple(self.mean.shape)} and "
@@ -54,8 +54,22 @@ class VirtualBatch(Draws, nn.Module):
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             self.rank, self.ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
         self.begin_draws()
-        if layers:
-            self.change_draws(seed=layers[0].draw_key.tolist()[SEED])
+        self.serve_layers()
+
+    def _layers(self) -> list[BatchNorm]:
+        """Those that sample virtual rows."""
+        return [layer for layer in self.model.modules() if isinstance(layer, BatchNorm) and layer.virtual_rows]
+
+    def check_rows(self, asked: int) -> None:
+        if asked != self.rows:
+            raise ValueError(f"samplenorm.VirtualBatch: expected rows={asked}, which the model's layers ask for, got {self.rows}")
+
+    def serve_layers(self) -> None:
+        """Takes seed and statistic batch from the model's layers, as they are now."""
+        for layer in self._layers():
+            layer.gets_virtual_rows = True
+            self.stat_batch = layer.stat_batch
+            self.change_draws(seed=layer.draw_key.tolist()[SEED])
 
     def forward(self, batch: Tensor, *args: Any, **kwargs: Any) -> Any:
         if not self.training or not self._carries_rows():
@@ -85,9 +99,8 @@ class VirtualBatch(Draws, nn.Module):
 
     def _carries_rows(self) -> bool:
         """With Sync only the processes that `nodes` chooses have virtual rows."""
-        specs = {layer.spec for layer in self.model.modules() if isinstance(layer, BatchNorm) and layer.virtual_rows}
         return not self.group or any(notation(spec).carries_virtual_rows(self.draw_key, self.rank, self.ranks)
-                                     for spec in specs)
+                                     for spec in {layer.spec for layer in self._layers()})
 
     def extra_repr(self) -> str:
         field = "white" if self.color is None else "spectrum"

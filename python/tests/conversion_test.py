@@ -98,7 +98,8 @@ def test_layers_can_be_chosen_by_name_pattern_and_function():
 
 
 def test_layers_of_ours_get_the_new_notation():
-    model = sn.convert(sn.convert(Net(), "LS-1/4"), "BS-2/6")
+    model = sn.convert(sn.convert(Net(), "LS-1/4"), "BS-2/6", lean=True)
+    assert all(module.lean for module in model.modules() if isinstance(module, sn.BatchNorm))
     assert {module.spec for module in model.modules() if isinstance(module, sn.BatchNorm)} == {"BS-2/6"}
     assert type(sn.restore(model).deep) is nn.BatchNorm3d
 
@@ -137,6 +138,10 @@ def test_wrong_use_gets_one_clear_sentence_and_changes_nothing():
     model = Net()
     with pytest.raises(ValueError, match="FS-1/0"):
         sn.convert(model, "FS-1/0")
+    with pytest.raises(ValueError, match="expected seed from 0"):
+        sn.convert(model, "LS-1/4", seed=-1)
+    with pytest.raises(ValueError, match="a LazyBatchNorm2d that has not seen an input yet"):
+        sn.convert(nn.LazyBatchNorm2d(), "LS-1/4")
     with pytest.raises(RuntimeError, match="call torch.distributed.init_process_group first"):
         sn.convert(model, "LS-1/4", sync=True)
     assert repr(model) == repr(Net())

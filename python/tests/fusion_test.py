@@ -173,6 +173,17 @@ def test_a_model_with_hooks_on_its_blocks_is_left_as_it_was():
     assert calls == [1]
 
 
+@pytest.mark.parametrize("where", ["norm", "relu", "identity"])
+def test_hooks_on_layers_and_on_relus_see_what_they_saw(where):
+    model = sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Identity(), nn.ReLU()), "LS-1/4")
+    seen = []
+    model[{"norm": 1, "identity": 2, "relu": 3}[where]].register_forward_hook(lambda module, inputs, output: seen.append(output))
+    x = torch.randn(4, 3, 8, 8)
+    model(x)
+    sn.fuse(model)(x)
+    assert len(seen) == 2 and torch.equal(seen[0], seen[1])
+
+
 def test_a_model_without_layers_of_ours_is_an_error():
     with pytest.raises(ValueError, match="call samplenorm.convert first"):
         sn.fuse(Block("module"))

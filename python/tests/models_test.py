@@ -99,3 +99,12 @@ def test_fusing_finds_what_a_resnet_has():
     reports = []
     sn.fuse(sn.convert(make("resnet18"), "LS-1/64"), report=reports.append)
     assert not reports[0].failed and len(reports[0].relu) == 9 and len(reports[0].residual) == 8
+
+
+def test_a_hook_on_the_relu_of_timms_norm_and_activation_is_called():
+    import_timm()
+    from timm.layers import BatchNormAct2d
+    layer, seen = sn.convert(BatchNormAct2d(4), "LS-1/4"), []
+    layer.act.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    y = layer(torch.randn(4, 4, 8, 8))
+    assert len(seen) == 1 and torch.equal(seen[0], y)

@@ -204,6 +204,13 @@ def test_the_lean_mode_gives_the_same_gradients_and_keeps_y_not_x():
     torch.testing.assert_close(gradients[2:], gradients[:2])
 
 
+@pytest.mark.parametrize("kind", SHAPES)
+def test_layers_are_instances_of_torchs_class(kind):
+    """As code asks that leaves norms out of weight decay, or gives them their first weights."""
+    layer = kind(4)
+    assert isinstance(layer, twin_of(kind)) and isinstance(layer, nn.modules.batchnorm._BatchNorm)
+
+
 def test_what_a_layer_is_can_be_read():
     assert repr(sn.BatchNorm1d(3, relu=True)) == ("BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, "
                                                   "track_running_stats=True, spec='LS-1/64', relu=True)")
@@ -212,6 +219,8 @@ def test_what_a_layer_is_can_be_read():
 def test_wrong_use_gets_one_clear_sentence_and_the_usual_exception():
     with pytest.raises(ValueError, match=r"unknown method 'FX', expected one of .*\n  FX-1/64\n  \^"):
         sn.BatchNorm2d(4, spec="FX-1/64")
+    with pytest.raises(TypeError, match="expected a notation such as 'LS-1/64', got 64"):
+        sn.BatchNorm2d(4, spec=64)
     with pytest.raises(ValueError, match=r"expected 4D input \(got 3D input\)"):
         sn.BatchNorm2d(4)(torch.randn(2, 4, 5))
     with pytest.raises(ValueError, match=r"Expected more than 1 value per channel when training, got input size \[1, 4, 8, 8\] of which"):
@@ -220,7 +229,7 @@ def test_wrong_use_gets_one_clear_sentence_and_the_usual_exception():
         sn.BatchNorm2d(4, spec="VDN-2/128")(torch.randn(2, 4, 8, 8))
     with pytest.raises(RuntimeError, match=r"expected a weight of size \[5\]"):
         sn.BatchNorm2d(4)(torch.randn(2, 5, 8, 8))
-    with pytest.raises(ValueError, match="expected a epoch from 0"):
+    with pytest.raises(ValueError, match="expected epoch from 0"):
         sn.set_epoch(sn.BatchNorm2d(4), -1)
 
 
@@ -242,5 +251,8 @@ def test_frozen_layers_keep_their_statistics_whatever_train_says():
     model.eval()
     sn.unfreeze(model)
     assert not model[1].training
+    model[1].bias.requires_grad_(False)
+    sn.unfreeze(sn.freeze(model, parameters=True))
+    assert model[1].weight.requires_grad and not model[1].bias.requires_grad
     with pytest.raises(ValueError, match="samplenorm.freeze: expected a model with layers of samplenorm"):
         sn.freeze(nn.Linear(2, 2))

@@ -1,16 +1,13 @@
 """The package with several processes of torch.distributed (Gloo, CPU tensors): DDP with statistics of each process, and pooled."""
 
-import copy
-import os
-
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import samplenorm as sn
+from gloo_processes import run_in_processes
 
 ROWS = 8
 
@@ -25,7 +22,7 @@ def batch(step):
     return torch.randn(ROWS, 3, 9, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(step))
 
 
-def train(model, forward, rows, ranks=1, compiled=False):
+def train(model, forward, rows, ranks=1):
     """The loss is a sum over rows; DDP divides gradients by the number of ranks, which the rate makes up for."""
     optimizer = torch.optim.SGD(model.parameters(), 0.01 * ranks)
     for step in range(3):
@@ -104,18 +101,6 @@ CHECKS = [pooled_statistics_under_ddp_train_as_one_process_does, a_sync_batch_no
           virtual_rows_differ_between_processes_and_nodes_chooses_who_has_them]
 
 
-def run_checks(rank, ranks, store):
-    torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
-    for check in CHECKS:
-        try:
-            check(rank, ranks)
-        except Exception as error:
-            raise AssertionError(f"{check.__name__} on rank {rank} of {ranks}: {error}") from error
-    dist.destroy_process_group()
-
-
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_processes(ranks, tmp_path):
-    mp.spawn(run_checks, args=(ranks, tmp_path / "store"), nprocs=ranks)
+def test_layers_in_gloo_processes_have_statistics_of_their_own_or_pooled_ones(ranks, tmp_path):
+    run_in_processes(CHECKS, ranks, tmp_path)

@@ -1,5 +1,7 @@
 """Virtual rows, the data set's statistics they are drawn from, and recalibration."""
 
+import warnings
+
 import pytest
 import torch
 from torch import nn
@@ -77,6 +79,22 @@ def test_wrong_use_gets_one_clear_sentence():
         sn.VirtualBatch(nn.Sequential(nn.Flatten(0)), [0.0] * 3, [1.0] * 3, 2)(torch.randn(4, 3, 8, 8))
 
 
+def test_layers_whose_virtual_rows_nobody_gives_warn_once():
+    model, x = sn.convert(nn.Sequential(nn.BatchNorm2d(3)), "FS-1/4+VDN-2/128"), torch.randn(6, 3, 8, 8)
+    with pytest.warns(UserWarning, match=r"takes the first 2 rows of a layer's input for virtual ones.* wrap the model in one"):
+        model(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(x)
+        sn.VirtualBatch(sn.convert(nn.Sequential(nn.BatchNorm2d(3)), "FS-1/4+VDN-2/128"), [0.0] * 3, [1.0] * 3)(x)
+        converted_later = sn.VirtualBatch(nn.Sequential(nn.BatchNorm2d(3)), [0.0] * 3, [1.0] * 3, 2)
+        sn.convert(converted_later, "FS-1/4+VDN-2/128;stat_batch=3")(x)
+    assert converted_later.stat_batch == 3
+    with pytest.raises(ValueError, match="expected rows=4, which the model's layers ask for, got 2"):
+        sn.convert(converted_later, "VDN-4/128")
+    assert converted_later.model[0].virtual_rows == 2
+
+
 def test_dataset_stats_are_those_of_all_images_at_once():
     images = 3 * torch.rand(30, 3, 8, 6, dtype=torch.float64) + torch.tensor([0.0, 1.0, 2.0]).view(3, 1, 1)
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, torch.arange(30)), batch_size=7)
@@ -126,6 +144,16 @@ def test_recalibration_gives_the_exact_statistics_and_leaves_all_else(spec):
     torch.testing.assert_close(model[1].running_var, first.var((0, 2, 3)), rtol=1e-3, atol=0)
     assert [m.training for m in whole.modules()] == modes and model[1].spec == spec.split(";decay")[0] + spec[len(spec.split(";decay")[0]):]
     assert torch.equal(model[1].num_batches_tracked, count) and model[1].momentum == 0.1
+
+
+def test_recalibration_leaves_frozen_layers_alone():
+    model = converted("LS-1/4")
+    sn.freeze(model[1])
+    kept = model[1].running_mean.clone()
+    sn.recalibrate(model, [torch.randn(10, 3, 12, 12) + 5])
+    assert torch.equal(model[1].running_mean, kept) and not model[1].training and model[4].running_mean.abs().sum() > 0
+    with pytest.raises(ValueError, match="are not frozen, got none"):
+        sn.recalibrate(sn.freeze(model), [torch.randn(10, 3, 12, 12)])
 
 
 def test_recalibration_that_fails_changes_nothing():

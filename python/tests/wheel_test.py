@@ -57,6 +57,15 @@ def test_the_wheel_runs_in_a_clean_environment(python, tmp_path):
     assert result.stdout.startswith("0.1.0 ") and "BatchNorm2d(8, eps=1e-05" in result.stdout
 
 
+def test_all_libraries_it_needs_come_with_it_or_with_torch(python):
+    """Whoever installs the wheel need not have any package of Debian's, but for the C++ runtime that torch itself needs."""
+    library = next(python.parents[1].glob("lib/python3*/site-packages/samplenorm/libsamplenorm.so"))
+    places = dict(re.findall(r"(\S+) => (\S+)", run("ldd", library).stdout))
+    assert "libhwy.so.1" in places and "libtorch_cpu.so" in places
+    system = {name for name, place in places.items() if not pathlib.Path(place).is_relative_to(python.parents[1])}
+    assert system <= {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libstdc++.so.6", "libgcc_s.so.1"}
+
+
 def test_another_torch_is_refused_with_what_to_do(python, tmp_path):
     result = run(python, "-c", "import torch; torch.__version__ = '2.12.1+cpu'; import samplenorm", cwd=tmp_path)
     assert result.returncode == 1
