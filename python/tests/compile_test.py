@@ -1,7 +1,8 @@
-"""The layers under torch.compile, torch.export, torch.func and ONNX's way of seeing models."""
+"""The layers under torch.compile, torch.export, torch.onnx and torch.func."""
 
 import copy
 
+import onnx.reference
 import pytest
 import torch
 from torch import nn
@@ -83,6 +84,16 @@ def test_evaluation_is_exported_as_plain_batch_norm():
     targets = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
     assert sum("batch_norm" in target for target in targets) == 2 and not any("samplenorm" in target for target in targets)
     torch.testing.assert_close(program.module()(torch.cat([x, x])), model(torch.cat([x, x])))
+
+
+@pytest.mark.parametrize("prepare", [lambda model: model, sn.fuse], ids=["converted", "fused"])
+def test_onnx_gets_evaluation_and_computes_the_same(prepare):
+    model, x = prepare(network("LS-1/4")), torch.randn(4, 3, 9, 9)
+    model(x)
+    program = torch.onnx.export(model.eval(), (x,), dynamo=True, verbose=False).model_proto
+    assert {node.domain for node in program.graph.node} == {""}  # operators of ONNX itself
+    [y] = onnx.reference.ReferenceEvaluator(program).run(None, {program.graph.input[0].name: x.numpy()})
+    torch.testing.assert_close(torch.from_numpy(y), model(x), rtol=1e-4, atol=1e-5)
 
 
 def test_training_can_be_exported():
