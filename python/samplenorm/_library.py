@@ -14,7 +14,7 @@ def _path() -> Path:
     named = os.environ.get("SAMPLENORM_LIBRARY")
     if named:
         return Path(named)
-    from samplenorm import _built_with  # written when the package is built
+    from samplenorm import _built_with  # type: ignore[attr-defined]  # written when the package is built
 
     installed = torch.__version__.split("+")[0]
     if installed != _built_with.TORCH:

@@ -15,6 +15,9 @@ def replaces_norm_act(module: nn.Module) -> bool:
 class NormAct(BatchNorm2d):
     """Takes the place of timm's BatchNormAct2d, with the same drop and act; a ReLU is fused."""
 
+    act: nn.Module
+    drop: nn.Module
+
     def forward(self, input: Tensor, residual: Tensor | None = None, relu: bool | None = None) -> Tensor:
         plain = type(self.act) is nn.ReLU and type(self.drop) is nn.Identity and not has_hooks(self.act) and not has_hooks(self.drop)
         if self.training and plain:

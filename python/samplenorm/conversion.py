@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -15,13 +15,13 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from samplenorm.activation import NormAct, replaces_norm_act
 from samplenorm.draws import set_seed
 from samplenorm.fusion import take_apart
-from samplenorm.modules import BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d
+from samplenorm.modules import BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, Model
 from samplenorm.processes import are_there, check_processes
 from samplenorm.processes import sync as sync_layers
 from samplenorm.virtual_batch import VirtualBatch
 
 log = logging.getLogger("samplenorm")
-Model = TypeVar("Model", bound=nn.Module)
+Layer = TypeVar("Layer", bound=nn.Module)
 
 _OURS: dict[type[nn.Module], type[BatchNorm]] = {
     nn.BatchNorm1d: BatchNorm1d, nn.BatchNorm2d: BatchNorm2d, nn.BatchNorm3d: BatchNorm3d, nn.SyncBatchNorm: BatchNorm,
@@ -96,7 +96,7 @@ def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Modu
             return _ours(module, spec, lean)
         return module
 
-    model = _replace(model, replacement)
+    model = cast(Model, _replace(model, replacement))
     if not done.changed:
         raise ValueError("samplenorm.convert: expected a model with BatchNorm1d, 2d, 3d or SyncBatchNorm"
                          f"{' that `only` chooses' if only is not None else ''}, got none" +
@@ -127,7 +127,7 @@ def restore(model: Model) -> Model:
     for module in model.modules():
         if isinstance(module, torch.fx.GraphModule):
             take_apart(module)
-    return _replace(model, lambda module: _torchs(module) if isinstance(module, BatchNorm) else module)
+    return cast(Model, _replace(model, lambda module: _torchs(module) if isinstance(module, BatchNorm) else module))
 
 
 def _selection(only: Callable[[str, nn.Module], bool] | Iterable[str] | None) -> Callable[[str, nn.Module], bool]:
@@ -163,13 +163,13 @@ _ADDED = set(BatchNorm(1).__dict__) - set(nn.BatchNorm2d(1).__dict__)
 def _torchs(layer: BatchNorm) -> nn.Module:
     if layer.relu:
         raise ValueError(f"samplenorm.restore: expected layers without a ReLU of their own, got {layer}")
-    plain = _with_class(layer, layer.original or _TORCHS[type(layer)])
+    plain: nn.Module = _with_class(layer, layer.original or _TORCHS[type(layer)])
     for name in _ADDED:
         plain.__dict__.pop(name, None)
     return plain
 
 
-def _with_class(module: nn.Module, kind: type) -> nn.Module:
+def _with_class(module: nn.Module, kind: type[Layer]) -> Layer:
     """The module's twin of another class: the same parameters, buffers, hooks and attributes."""
     twin = kind.__new__(kind)
     for name, value in module.__dict__.items():

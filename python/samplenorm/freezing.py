@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from samplenorm.modules import BatchNorm
+from samplenorm.modules import BatchNorm, Model
 
 
 def _layers(model: nn.Module, name: str) -> list[BatchNorm]:
@@ -12,7 +12,7 @@ def _layers(model: nn.Module, name: str) -> list[BatchNorm]:
     return layers
 
 
-def freeze(model: nn.Module, parameters: bool = False) -> nn.Module:
+def freeze(model: Model, parameters: bool = False) -> Model:
     """Layers normalize by their running statistics and leave them alone until `unfreeze`, in training too. With `parameters` their
     weights and biases get no gradients either. For a part of a model, pass that part. Returns the model.
 
@@ -34,7 +34,7 @@ def freeze(model: nn.Module, parameters: bool = False) -> nn.Module:
     return model
 
 
-def unfreeze(model: nn.Module) -> nn.Module:
+def unfreeze(model: Model) -> Model:
     """Ends `freeze`: layers are in the mode that the last `.train()` or `.eval()` asked for, and the parameters that it froze get
     gradients again. Returns the model."""
     for layer in _layers(model, "unfreeze"):

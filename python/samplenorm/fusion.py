@@ -98,13 +98,14 @@ def _arrange_like(graph_module: nn.Module, original: nn.Module) -> None:
     parameters() stay the same."""
     graph_module.training = original.training
     for name in ("_parameters", "_buffers", "_modules"):
-        mine, theirs = getattr(graph_module, name), getattr(original, name)
-        parts = {key: mine.get(key, value) for key, value in theirs.items()}
-        mine.clear()
-        mine.update(parts)
+        parts, theirs = getattr(graph_module, name), getattr(original, name)
+        arranged = {key: parts.get(key, value) for key, value in theirs.items()}
+        parts.clear()
+        parts.update(arranged)
     for name, child in original._modules.items():
-        if child is not None and graph_module._modules[name] is not child:
-            _arrange_like(graph_module._modules[name], child)
+        mine = graph_module._modules[name]
+        if child is not None and mine is not None and mine is not child:
+            _arrange_like(mine, child)
 
 
 class _Untraceable(Exception):
@@ -133,7 +134,7 @@ def _traced(module: nn.Module) -> fx.Graph:
 
 def _put_together(module: fx.GraphModule, prefix: str, done: Fusion) -> None:
     for node in list(module.graph.nodes):  # timm's networks have them between norm and ReLU
-        if node.op == "call_module" and _is_plain(module.get_submodule(node.target), nn.Identity) and len(node.args) == 1:
+        if node.op == "call_module" and _is_plain(_part(node, module), nn.Identity) and len(node.args) == 1:
             node.replace_all_uses_with(node.args[0])
             module.graph.erase_node(node)
     order = {node: place for place, node in enumerate(module.graph.nodes)}
@@ -148,8 +149,8 @@ def _put_together(module: fx.GraphModule, prefix: str, done: Fusion) -> None:
             continue
         # With the residual it waits until that is there; without, it stays where it is.
         with module.graph.inserting_before(norm if residual is None else relu):
-            kwargs = {"relu": True} if residual is None else {"residual": residual, "relu": True}
-            fused = module.graph.call_module(norm.target, norm.args, kwargs)
+            kwargs: dict[str, Any] = {"relu": True} if residual is None else {"residual": residual, "relu": True}
+            fused = module.graph.call_module(str(norm.target), norm.args, kwargs)
         relu.replace_all_uses_with(fused)
         for node in dict.fromkeys((relu, before, norm)):
             module.graph.erase_node(node)
@@ -175,14 +176,18 @@ def take_apart(module: fx.GraphModule) -> None:
     module.recompile()
 
 
+def _part(node: fx.Node, module: fx.GraphModule) -> nn.Module:
+    return module.get_submodule(str(node.target))
+
+
 def _is_layer(node: fx.Node, module: fx.GraphModule) -> bool:
-    layer = module.get_submodule(node.target)
+    layer = _part(node, module)
     return isinstance(layer, BatchNorm) and not isinstance(layer, NormAct) and not layer.relu
 
 
 def _is_norm(node: fx.Node, module: fx.GraphModule) -> bool:
     """A layer of ours that may do more than before: nobody else looks at what it gives."""
-    return (node.op == "call_module" and _is_layer(node, module) and not has_hooks(module.get_submodule(node.target)) and
+    return (node.op == "call_module" and _is_layer(node, module) and not has_hooks(_part(node, module)) and
             not node.kwargs and len(node.args) == 1 and len(node.users) == 1)
 
 
@@ -193,20 +198,22 @@ def _is_plain(part: nn.Module, kind: type[nn.Module]) -> bool:
 
 def _is_relu(node: fx.Node, module: fx.GraphModule) -> bool:
     if node.op == "call_module":
-        return _is_plain(module.get_submodule(node.target), nn.ReLU)
+        return _is_plain(_part(node, module), nn.ReLU)
     return (node.op == "call_function" and node.target in _RELU_FUNCTIONS) or (
         node.op == "call_method" and node.target in ("relu", "relu_"))
 
 
 def _norm_and_residual(node: fx.Node, module: fx.GraphModule, order: dict[fx.Node, int]) -> tuple[fx.Node | None, Any]:
     is_sum = (node.op == "call_function" and node.target in _ADD_FUNCTIONS) or (node.op == "call_method" and node.target in ("add", "add_"))
-    if not is_sum or node.kwargs or len(node.args) != 2 or not all(isinstance(arg, fx.Node) for arg in node.args):
+    if not is_sum or node.kwargs or len(node.args) != 2:
         return None, None
-    if node.target in (operator.iadd, "add_"):
-        pairs = [node.args]  # the residual must not change
-    else:
+    first, second = node.args
+    if not isinstance(first, fx.Node) or not isinstance(second, fx.Node):
+        return None, None
+    pairs = [(first, second)]
+    if node.target not in (operator.iadd, "add_"):  # which write to the first: the residual must not change
         # The later of two norms: the other one, a shortcut's, need not wait for it.
-        pairs = sorted((node.args, node.args[::-1]), key=lambda pair: -order.get(pair[0], -1))
+        pairs = sorted([(first, second), (second, first)], key=lambda pair: -order.get(pair[0], -1))
     for norm, residual in pairs:
         if norm is not residual and _is_norm(norm, module):
             return norm, residual

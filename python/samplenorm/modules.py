@@ -3,7 +3,7 @@ statistics come from a sample."""
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from samplenorm._library import notation, ops
 from samplenorm.draws import Draws, after
 from samplenorm.samples import Group, sample_of
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def _is_recomputed() -> bool:
@@ -124,7 +126,8 @@ class BatchNorm(Draws, _BatchNorm):
 
     def extra_repr(self) -> str:
         flags = "".join(f", {name}=True" for name in ("relu", "lean", "frozen") if getattr(self, name))
-        return f"{super().extra_repr()}, spec={self.spec!r}{flags}" + (", sync=True" if self.group else "")
+        torchs = super().extra_repr()  # type: ignore[no-untyped-call]
+        return f"{torchs}, spec={self.spec!r}{flags}" + (", sync=True" if self.group else "")
 
     def _check_input_dim(self, input: Tensor) -> None:
         if not 2 <= input.dim() <= 5:

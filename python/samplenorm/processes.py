@@ -1,9 +1,8 @@
 """Statistics of several processes together, by a process group of torch.distributed."""
 
 import torch.distributed as dist
-from torch import nn
 
-from samplenorm.modules import BatchNorm
+from samplenorm.modules import BatchNorm, Model
 from samplenorm.virtual_batch import VirtualBatch
 
 
@@ -17,7 +16,7 @@ def check_processes(caller: str) -> None:
                            "torch.distributed.init_process_group first")
 
 
-def sync(model: nn.Module, process_group: "dist.ProcessGroup | None" = None) -> nn.Module:
+def sync(model: Model, process_group: "dist.ProcessGroup | None" = None) -> Model:
     """Pools the samples of all layers over the processes of the group (all of them, without one): on CPU tensors too, with unequal and
     with empty shares, and under torch.compile. All processes have to call it, with models of the same seed.
 
@@ -28,6 +27,7 @@ def sync(model: nn.Module, process_group: "dist.ProcessGroup | None" = None) -> 
     if not layers:
         raise ValueError("samplenorm.sync: expected a model with layers of samplenorm, got none: call samplenorm.convert first")
     group = process_group or dist.group.WORLD
+    assert group is not None
     for layer in layers:
         layer.group, layer.rank, layer.ranks = group.group_name, dist.get_rank(group), dist.get_world_size(group)
     return model

@@ -1,6 +1,6 @@
 """Exact running statistics before evaluation, what detectron2 calls PreciseBN."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from samplenorm._library import ops
-from samplenorm.modules import BatchNorm
+from samplenorm.modules import BatchNorm, Model
 from samplenorm.progress import Progress
 
 
@@ -22,11 +22,18 @@ def input_of(batch: Any) -> Tensor:
     return batch
 
 
+def _running(layer: BatchNorm) -> tuple[Tensor, Tensor]:
+    """Its running mean and variance, which it has."""
+    assert layer.running_mean is not None and layer.running_var is not None
+    return layer.running_mean, layer.running_var
+
+
 @contextmanager
 def _exact(model: nn.Module, layers: list[BatchNorm]) -> Iterator[None]:
-    """The whole model in evaluation, but for the layers, which take the statistics of each batch, all of it, and keep nothing else."""
+    """The whole model in evaluation, but for the layers, whose running statistics are those of the last batch, all of it. Then all is as
+    it was."""
     modes = {module: module.training for module in model.modules()}
-    kept = [(layer.spec, layer.momentum, layer.num_batches_tracked.clone()) for layer in layers]
+    kept = [(layer.spec, layer.momentum, [buffer.clone() for buffer in layer.buffers(recurse=False)]) for layer in layers]
     model.eval()
     for layer in layers:
         layer.set_spec("BN")
@@ -34,17 +41,18 @@ def _exact(model: nn.Module, layers: list[BatchNorm]) -> Iterator[None]:
     try:
         yield
     finally:
-        for layer, (spec, momentum, batches) in zip(layers, kept):
+        for layer, (spec, momentum, before) in zip(layers, kept):
             layer.set_spec(spec)
             layer.momentum = momentum
-            layer.num_batches_tracked.copy_(batches)
+            for buffer, value in zip(layer.buffers(recurse=False), before):
+                buffer.copy_(value)
         for module, mode in modes.items():
             module.training = mode
 
 
 @torch.no_grad()
-def recalibrate(model: nn.Module, loader: Iterable[Any], batches: int | None = None, *,
-                forward: Callable[[Any], Any] | None = None, progress: bool = False) -> nn.Module:
+def recalibrate(model: Model, loader: Iterable[Any], batches: int | None = None, *,
+                forward: Callable[[Any], Any] | None = None, progress: bool = False) -> Model:
     """Recomputes the running statistics of every layer of samplenorm exactly, over so many batches of the loader (all, without a
     number). Weights and modes stay as they are, and so do frozen layers. Returns the model.
 
@@ -65,31 +73,24 @@ def recalibrate(model: nn.Module, loader: Iterable[Any], batches: int | None = N
     device = next((tensor.device for tensor in model.parameters()), torch.device("cpu"))
     means: list[list[Tensor]] = [[] for _ in layers]
     variances: list[list[Tensor]] = [[] for _ in layers]
-    before = [(layer.running_mean.clone(), layer.running_var.clone()) for layer in layers]
     with _exact(model, layers), Progress(batches if batches is not None else _length(loader), "batches", progress) as bar:
-        try:
-            for batch in islice(loader, batches):
-                if forward is None:
-                    model(input_of(batch).to(device))
-                else:
-                    forward(batch)
-                for layer, mean, variance in zip(layers, means, variances):
-                    mean.append(layer.running_mean.clone())
-                    variance.append(layer.running_var.clone())
-                bar.step()
-            if not means[0]:
-                raise ValueError("samplenorm.recalibrate: expected batches from the loader, got none")
-        except BaseException:
-            for layer, (mean, variance) in zip(layers, before):
-                layer.running_mean.copy_(mean)
-                layer.running_var.copy_(variance)
-            raise
-    for layer, mean, variance in zip(layers, means, variances):
-        exact_mean, exact_variance = ops.statistics_of_batches(torch.stack(mean), torch.stack(variance))
-        layer.running_mean.copy_(exact_mean)
-        layer.running_var.copy_(exact_variance)
+        for batch in islice(loader, batches):
+            if forward is None:
+                model(input_of(batch).to(device))
+            else:
+                forward(batch)
+            for layer, of_mean, of_variance in zip(layers, means, variances):
+                mean, variance = _running(layer)
+                of_mean.append(mean.clone())
+                of_variance.append(variance.clone())
+            bar.step()
+    if not means[0]:
+        raise ValueError("samplenorm.recalibrate: expected batches from the loader, got none")
+    for layer, of_mean, of_variance in zip(layers, means, variances):
+        for running, exact in zip(_running(layer), ops.statistics_of_batches(torch.stack(of_mean), torch.stack(of_variance))):
+            running.copy_(exact)
     return model
 
 
 def _length(loader: Iterable[Any]) -> int | None:
-    return len(loader) if hasattr(loader, "__len__") else None
+    return len(loader) if isinstance(loader, Sized) else None

@@ -156,6 +156,14 @@ def test_recalibration_leaves_frozen_layers_alone():
         sn.recalibrate(sn.freeze(model), [torch.randn(10, 3, 12, 12)])
 
 
+def test_recalibration_of_layers_without_a_number_of_batches():
+    """As in models that were saved before there was one."""
+    layer, x = sn.BatchNorm2d(3), torch.randn(10, 3, 12, 12)
+    layer.num_batches_tracked = None
+    sn.recalibrate(layer, [x])
+    torch.testing.assert_close(layer.running_mean, x.mean((0, 2, 3)))
+
+
 def test_recalibration_that_fails_changes_nothing():
     model = converted("LS-1/4")
     model(torch.randn(4, 3, 12, 12))
