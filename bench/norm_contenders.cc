@@ -52,17 +52,17 @@ class RawContender : public Contender {
         key_(key_tensor({static_cast<int64_t>(layer.key.seed), static_cast<int64_t>(layer.key.layer),
                          static_cast<int64_t>(layer.key.epoch), static_cast<int64_t>(layer.key.step)})),
         eps_(layer.options.eps()),
-        relu_(layer.options.relu()) {}
+        activation_(layer.options.activation()) {}
 
   void forward() override {
     const at::AutoDispatchBelowADInplaceOrView below;
-    out_ = sampled_batch_norm(tensors_.x, tensors_.weight, tensors_.bias, tensors_.residual, spec_, key_, eps_, relu_);
+    out_ = sampled_batch_norm(tensors_.x, tensors_.weight, tensors_.bias, tensors_.residual, spec_, key_, eps_, activation_);
   }
 
   void backward() override {
     const at::AutoDispatchBelowADInplaceOrView below;
     gradients_ =
-        sampled_batch_norm_backward(tensors_.dy, tensors_.x, tensors_.weight, tensors_.bias, out_, spec_, key_, relu_);
+        sampled_batch_norm_backward(tensors_.dy, tensors_.x, tensors_.weight, tensors_.bias, out_, spec_, key_, activation_);
   }
 
   LayerAnswer answer() override {
@@ -83,7 +83,7 @@ class RawContender : public Contender {
   std::string spec_;
   torch::Tensor key_;
   double eps_;
-  bool relu_;
+  std::string activation_;
   Normalized out_;
   Gradients gradients_;
 };

@@ -11,6 +11,7 @@ import copy
 import json
 import os
 import pathlib
+import random
 import platform
 import statistics
 import subprocess
@@ -118,7 +119,7 @@ def main():
     all_of_them = contenders(options)
     check(all_of_them)
     for round_number in range(options.rounds):
-        for contender in all_of_them:
+        for contender in random.Random(round_number).sample(all_of_them, len(all_of_them)):
             contender.timed_step()
         print(f"round {round_number + 1}/{options.rounds}", file=sys.stderr)
 
@@ -126,7 +127,8 @@ def main():
     rows = []
     for contender in all_of_them:
         speed = statistics.median(reference / own for reference, own in zip(base, contender.seconds))
-        rows.append({"contender": contender.name, "milliseconds": 1e3 * statistics.median(contender.seconds), "speed": speed})
+        rows.append({"contender": contender.name, "milliseconds": 1e3 * statistics.median(contender.seconds), "speed": speed,
+                     "seconds": contender.seconds})
     print(f"A training step of {options.model}, {options.batch} images of {options.side} x {options.side}, on {cpu()}, "
           f"{torch.get_num_threads()} threads")
     for row in rows:

@@ -2,6 +2,10 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 #include "bench/quartiles.h"
 #include "bench/stopwatch.h"
 
@@ -50,14 +54,18 @@ void take_turn(Contender& contender, const Effort& effort, Seconds& rounds) {
 
 }  // namespace
 
+std::vector<size_t> shuffled(size_t count, size_t round) {
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(round));
+  return order;
+}
+
 std::vector<Seconds> time_in_rounds(const std::vector<Contender*>& contenders, const Effort& effort) {
   std::vector<Seconds> seconds(contenders.size());
   const Stopwatch since_begin;
   for (size_t round = 0; static_cast<int>(round) < effort.rounds || since_begin.seconds() < effort.seconds; ++round) {
-    for (size_t i = 0; i < contenders.size(); ++i) {
-      const size_t turn = (i + round) % contenders.size();
-      take_turn(*contenders[turn], effort, seconds[turn]);
-    }
+    for (const size_t turn : shuffled(contenders.size(), round)) take_turn(*contenders[turn], effort, seconds[turn]);
   }
   return seconds;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Times contenders in turns, one after the other in every round, so that whatever else the machine does hits all alike.
+// Times contenders in turns, one after the other in every round, so that whatever else the machine does hits all alike,
+// and in another order in each, so that nobody always follows the same one.
 
 #include <vector>
 
@@ -21,8 +22,11 @@ inline constexpr Effort kFullEffort{
 inline constexpr Effort kQuickEffort{
     .rounds = 3, .seconds = 0, .repeats = 1, .seconds_per_turn = 1e-3, .settling_calls = 1};
 
-/// Who begins changes from round to round. A contender's turn begins with a call that is not timed; then come repeats,
-/// of which the medians count.
+/// The numbers below `count` in an order of the round's own.
+std::vector<size_t> shuffled(size_t count, size_t round);
+
+/// Every round has an order of its own. A contender's turn begins with a call that is not timed; then come repeats, of
+/// which the medians count.
 std::vector<Seconds> time_in_rounds(const std::vector<Contender*>& contenders, const Effort& effort);
 
 }  // namespace samplenorm::bench

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 json spread(const std::vector<double>& seconds) {
   const auto found = quartiles(seconds);
-  return {{"q1", found.first}, {"median", found.median}, {"q3", found.third}};
+  return {{"q1", found.first}, {"median", found.median}, {"q3", found.third}, {"values", seconds}};
 }
 
 json phase_spreads(const Seconds& seconds) {

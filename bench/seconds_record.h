@@ -7,7 +7,7 @@
 
 namespace samplenorm::bench {
 
-/// The quartiles: "q1", "median", "q3". `seconds` must not be empty.
+/// The quartiles, "q1", "median", "q3", and all "values". `seconds` must not be empty.
 nlohmann::json spread(const std::vector<double>& seconds);
 
 /// "rounds", and the spreads of "forward", "backward" and "both".

@@ -10,10 +10,6 @@ if(project_python)
 endif()
 
 set(test_environment OMP_NUM_THREADS=2)
-if(SAMPLENORM_SANITIZE)
-  # libtorch keeps what it allocates at start-up.
-  list(APPEND test_environment ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0)
-endif()
 
 # samplenorm_tests(NAME FOLDER LIBRARIES...): one program from all *_test.cc of a folder.
 function(samplenorm_tests name folder)

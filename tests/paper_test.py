@@ -1,4 +1,4 @@
-"""docs/paper.md and the table of README.md are what results/studies gives, and `samplenorm report` writes them and only them."""
+"""docs/paper.md and the table of README.md are what results/studies and its folder standard give, and `samplenorm report` writes them and only them."""
 
 import os
 import pathlib
@@ -31,7 +31,7 @@ def folder(tmp_path):
 @pytest.mark.skipif(not STUDIES.exists(), reason="no studies were run yet")
 def test_page_and_readme_are_what_the_records_give(tmp_path):
     shutil.copy(SOURCE / "README.md", tmp_path)
-    assert report(tmp_path, STUDIES, "--page", "paper.md", "--readme", "README.md") == (0, "")
+    assert report(tmp_path, STUDIES, STUDIES / "standard", "--page", "paper.md", "--readme", "README.md") == (0, "")
     for written, kept in (("paper.md", "docs/paper.md"), ("README.md", "README.md")):
         assert (tmp_path / written).read_text() == (SOURCE / kept).read_text(), f"{kept}: run ./run docs"
 

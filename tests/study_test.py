@@ -17,23 +17,31 @@ TIMING = ["--model", "resnet8", "--batch", "8", "--side", "16"]
 RUN = {"model", "data", "images", "epochs", "norm", "seed", "sampled", "top1", "top5", "recalibrated_top1", "train_loss", "seconds"}
 
 
+TIMED = ("cost", "speed", "regularity")  # in one file; the others have a file for each result
+
+
 def study(name, folder, *options):
     words = [PROGRAM, "study", name, "--quick", "--out", folder, *options]
     return subprocess.run([str(word) for word in words], capture_output=True, text=True)
 
 
 def results(folder, name):
-    lines = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
-    assert lines[0]["kind"] == "begin" and lines[0]["study"] == name and lines[0]["scale"] == "quick"
-    assert {"command", "date", "commit", "cpu", "threads", "load_average", "settings"} <= lines[0].keys()
-    return [line for line in lines if line["kind"] == "result"]
+    found = []
+    for file in [folder / f"{name}.jsonl"] if name in TIMED else sorted((folder / name).glob("*.jsonl")):
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        assert lines[0]["kind"] == "begin" and lines[0]["study"] == name and lines[0]["scale"] == "quick"
+        assert {"command", "date", "commit", "cpu", "threads", "load_average", "settings", "schema"} <= lines[0].keys()
+        found += [line for line in lines if line["kind"] == "result"]
+    return found
 
 
 def done(name, folder, *options):
     result = study(name, folder, *options)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1] == str(folder / f"{name}.jsonl")
-    return results(folder, name)
+    records = "accuracy" if name == "curves" else name
+    assert result.stdout.splitlines()[-1] == str(folder / (f"{name}.jsonl" if name in TIMED else records))
+    assert not list(folder.glob("unfinished/*/*")), "what is done needs no folder to go on"
+    return results(folder, records)
 
 
 def test_accuracy_has_a_result_for_each_norm_and_seed(tmp_path):
@@ -49,11 +57,11 @@ def test_accuracy_has_a_result_for_each_norm_and_seed(tmp_path):
 def test_curves_take_the_runs_of_accuracy_and_show_their_losses(tmp_path):
     options = [*TRAINING, "--norm", "BN,LS-1/64"]
     done("accuracy", tmp_path, *options)
-    # With the seconds that each step took: a run that is trained again has others.
-    before = {path: path.read_bytes() for path in tmp_path.glob("runs/*/metrics.jsonl")}
+    # With the seconds that it took: a run that is trained again has others.
+    before = {path: path.read_bytes() for path in tmp_path.glob("accuracy/*.jsonl")}
     assert len(before) == 4
     found = done("curves", tmp_path, *options)
-    assert {path: path.read_bytes() for path in tmp_path.glob("runs/*/metrics.jsonl")} == before
+    assert {path: path.read_bytes() for path in tmp_path.glob("accuracy/*.jsonl")} == before
     for line in found:
         assert line["steps"] == [1, 2, 3, 4] and len(line["losses"]) == 4 and len(line["epoch_top1"]) == 1
 
@@ -75,7 +83,7 @@ def test_micro_has_the_papers_configurations(tmp_path):
 def test_error_has_a_row_for_each_layer_and_both_formulas(tmp_path):
     found = done("error", tmp_path, *TRAINING, "--set", "model=resnet8", "--set", "batch=16")
     layers = [line for line in found if line["part"] == "layers"]
-    assert [line["norm"] for line in layers] == ["NS-4/128", "BS-4/128", "FS-1/32", "VDN-1/128", "FRS-1/32", "LS-1/32"]
+    assert {line["norm"] for line in layers} == {"NS-4/128", "BS-4/128", "FS-1/32", "VDN-1/128", "FRS-1/32", "LS-1/32"}
     for line in layers:
         assert len(line["layers"]) == 7 and line["layers"][0] == "bn1"
         for kind in ("mean", "deviation"):
@@ -120,23 +128,26 @@ def test_a_study_that_is_stopped_goes_on_with_the_same_command(tmp_path):
     options = [*TRAINING, "--norm", "BN,LS-1/64,FS-1/64"]
     words = [PROGRAM, "study", "accuracy", "--quick", "--out", tmp_path, *options]
     process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    file = tmp_path / "accuracy.jsonl"
-    while process.poll() is None and not (file.exists() and '"result"' in file.read_text()):
+    while process.poll() is None and not list(tmp_path.glob("accuracy/*.jsonl")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     errors = process.communicate()[1]
     assert process.returncode == 130, errors
-    assert str(file) in errors.splitlines()[-1]
-    before = [line["id"] for line in results(tmp_path, "accuracy")]
+    assert str(tmp_path) in errors.splitlines()[-1]
+    before = results(tmp_path, "accuracy")
     assert 1 <= len(before) < 6
-    after = [line["id"] for line in done("accuracy", tmp_path, *options)]
-    assert after[:len(before)] == before and len(after) == len(set(after)) == 6
+    after = done("accuracy", tmp_path, *options)
+    assert len(after) == len({line["id"] for line in after}) == 6
+    assert all(line in after for line in before)
 
 
 @pytest.mark.parametrize("words, status, part", [
     (["accuracies", "--quick"], 2, "accuracies"),
     (["accuracy"], 2, "quick"),
     (["accuracy", "--quick", "--full"], 2, "full"),
+    (["cost", "--standard"], 1, "no standard form"),
+    (["speed", "--quick", "--jobs", "2"], 1, "--jobs"),
+    (["accuracy", "--quick", "--jobs", "0"], 2, "--jobs"),
     (["accuracy", "--quick", "--norm", "XS-1/64"], 2, "XS"),
     (["accuracy", "--quick", "--data", "nowhere"], 1, "nowhere"),
     (["accuracy", "--quick", "--data", "synthetic", "--set", "epoch=2"], 1, "epoch"),

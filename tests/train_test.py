@@ -1,14 +1,18 @@
 """`samplenorm train` and `samplenorm eval` as processes: a run that is killed and resumed ends with the weights of one that
 was not, to the last bit; and what can go wrong is said in one sentence."""
 
+import fcntl
 import json
 import os
 import pathlib
 import random
 import re
+import resource
+import select
 import signal
 import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -117,7 +121,7 @@ def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bits(whole, tmp_pat
     assert_same_run(out, folder)
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(whole, tmp_path, number, status):
     out = tmp_path / "run"
     process = subprocess.Popen(command("train", *RECIPE, "--out", out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -133,6 +137,39 @@ def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(whole, tmp_path, num
     assert done < STEPS
     result = train("--resume", "--out", out)  # the recipe is the run's own
     assert result.returncode == 0, result.stderr
+    assert_same_run(out, whole[0])
+
+
+def take_terminal():
+    """Makes stdin the terminal of the process that is about to start, in a session of its own."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_a_terminal_that_is_closed_leaves_a_checkpoint(whole, tmp_path):
+    out = tmp_path / "run"
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(command("train", *RECIPE, "--out", out), stdin=theirs, stdout=theirs, stderr=theirs,
+                               preexec_fn=take_terminal)
+    os.close(theirs)
+    while process.poll() is None and len(checkpoints(out)) == 0:
+        select.select([ours], [], [], 0.01)[0] and os.read(ours, 4096)
+    os.close(ours)  # sends SIGHUP; whatever the run says from now on fails
+    assert process.wait() == 128 + signal.SIGHUP
+    assert 0 < len(lines(out)) < STEPS
+    result = train("--resume", "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert_same_run(out, whole[0])
+
+
+def test_a_run_under_nohup_goes_on_when_its_terminal_is_closed(whole, tmp_path):
+    out = tmp_path / "run"
+    process = subprocess.Popen(command("train", *RECIPE, "--out", out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for_steps(process, out, 1)
+    process.send_signal(signal.SIGHUP)
+    errors = process.communicate()[1]
+    assert process.returncode == 0, errors
     assert_same_run(out, whole[0])
 
 
@@ -226,6 +263,41 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_names_step_layer_and_checkpo
     sentence = result.stderr.splitlines()[-1]
     assert re.search(r"step \d+", sentence)
     assert "last good checkpoint" in sentence or "no checkpoint" in sentence
+
+
+def limit_file_size(size):
+    """As on a full disk, a file of this process cannot grow beyond `size` bytes."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("size, file", [(100_000, "checkpoint-"), (200, "metrics.jsonl")])
+def test_a_full_disk_gives_one_sentence_and_keeps_what_was_there(whole, tmp_path, size, file):
+    out = tmp_path / "run"
+    process = subprocess.Popen(command("train", *RECIPE, "--out", out, "--quiet"), stderr=subprocess.PIPE, text=True)
+    wait_for_steps(process, out, 4)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 143, process.stderr.read()
+    before = {path.name: path.read_bytes() for path in checkpoints(out)}
+    assert len(before) == 2
+
+    result = subprocess.run(command("train", "--resume", "--out", out, "--quiet"), capture_output=True, text=True,
+                            preexec_fn=lambda: limit_file_size(size))
+    fails_in_one_sentence(result, "cannot write", str(out / file))
+    assert {path.name: path.read_bytes() for path in out.glob("*.safetensors*")} == before
+
+    result = train("--resume", "--out", out)  # with space again
+    assert result.returncode == 0, result.stderr
+    assert_same_run(out, whole[0])
+
+
+@pytest.mark.parametrize("folder, words", [
+    ("/proc/samplenorm", ["cannot make the folder /proc/samplenorm"]),  # nobody can write there, not even root
+    ("a file", ["a file"])])
+def test_a_folder_that_cannot_be_written_gives_one_sentence(tmp_path, folder, words):
+    (tmp_path / "a file").write_text("mine")
+    fails_in_one_sentence(train(*RECIPE, "--out", tmp_path / folder, "--quiet"), *words)
+    assert (tmp_path / "a file").read_text() == "mine"
 
 
 def test_eval_of_nothing_gives_one_sentence(tmp_path):

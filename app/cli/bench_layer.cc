@@ -11,6 +11,7 @@
 #include "bench/layer_case.h"
 #include "bench/onednn.h"
 #include "bench/quartiles.h"
+#include "cli/background.h"
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/layer_record.h"
@@ -103,7 +104,7 @@ void run_bench_layer(const BenchOptions& options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
   auto record = record_header(command);
-  warn_of_load();
+  const Undisturbed undisturbed;
 
   const auto norms = contenders(options.norms);
   const auto shapes = shapes_to_time(options.shapes);

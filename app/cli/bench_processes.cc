@@ -8,8 +8,10 @@
 #include <optional>
 
 #include "bench/quartiles.h"
+#include "bench/rounds.h"
 #include "bench/stopwatch.h"
 #include "bench/worker_model.h"
+#include "cli/background.h"
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/machine.h"
@@ -88,8 +90,7 @@ std::vector<Result> compete(const ProcessOptions& options, Communicator& process
   const size_t rounds = options.quick ? 3 : 15;
   const size_t settling = 2;
   for (size_t round = 0; round < settling + rounds; ++round)
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const size_t turn = (i + round) % steps.size();
+    for (const size_t turn : bench::shuffled(steps.size(), round)) {
       meet(processes);
       const bench::Stopwatch watch;
       const double loss = steps[turn]->run();
@@ -179,8 +180,9 @@ void run_bench_processes(const ProcessOptions& options, const std::string& comma
   std::optional<JsonFile> file;
   if (speaks && !options.json.empty()) file.emplace(options.json);
   auto record = record_header(command);
+  std::optional<Undisturbed> undisturbed;
   if (speaks) {
-    warn_of_load();
+    undisturbed.emplace();
     fmt::print("{}, {} processes of {} images each, on {} each\n\n", options.model, ranks, options.batch,
                machine_line());
   }

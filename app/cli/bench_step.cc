@@ -12,6 +12,7 @@
 #include "bench/seconds_record.h"
 #include "bench/step_bench.h"
 #include "bench/stopwatch.h"
+#include "cli/background.h"
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/layer_record.h"
@@ -162,7 +163,7 @@ void run_bench_step(const StepBenchOptions& options, const std::string& command)
   std::optional<JsonFile> file;
   if (!options.step.json.empty()) file.emplace(options.step.json);
   auto record = record_header(command);
-  warn_of_load();
+  const Undisturbed undisturbed;
 
   const auto step = options.step.make_case();
   fmt::print("{}\n\n", describe(step));

@@ -17,6 +17,7 @@ void add_methods(CLI::App& program);
 void add_profile(CLI::App& program, const std::string& command);
 void add_study(CLI::App& program, const std::string& command);
 void add_report(CLI::App& program);
+void add_undisturbed(CLI::App& program);
 /// `bench` is the parent of the benchmarks.
 void add_bench_layer(CLI::App& bench, const std::string& command);
 void add_bench_step(CLI::App& bench, const std::string& command);

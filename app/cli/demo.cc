@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/background.h"
 #include "cli/commands.h"
 #include "cli/fetch_if_missing.h"
 #include "cli/json_file.h"
@@ -99,6 +100,7 @@ void run_demo(DemoOptions options, const std::string& command) {
   const auto set = open_data(recipe);
   fmt::print(stderr, "{} on {}, {} images, {} epoch(s), batch {}, on {}\n", recipe.model, set.name, set.train->size(),
              recipe.epochs, recipe.batch, machine_line());
+  const Undisturbed undisturbed;
   const auto results = race(recipe, split_norm_list(options.norms), set);
   print(results);
   auto record = record_header(command);

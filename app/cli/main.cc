@@ -1,5 +1,5 @@
-// samplenorm, the program. Exit status 0: done; 1: it failed, with one sentence on stderr; 2: wrong use; 130, 138 and
-// 143: stopped by SIGINT, SIGUSR1 and SIGTERM, and to be resumed.
+// samplenorm, the program. Exit status 0: done; 1: it failed, with one sentence on stderr; 2: wrong use; 129, 130,
+// 138 and 143: stopped by SIGHUP, SIGINT, SIGUSR1 and SIGTERM, and to be resumed.
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -45,8 +45,11 @@ int run(int argc, char** argv) {
   add_study(program, command);
   add_report(program);
   add_methods(program);
+  add_undisturbed(program);
   try {
     program.parse(argc, argv);
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();  // of a command that it ran
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? 0 : 2;
   }

@@ -12,6 +12,7 @@
 #include <span>
 #include <thread>
 
+#include "cli/say.h"
 #include "samplenorm/mpi.h"
 
 namespace samplenorm::cli {
@@ -54,20 +55,20 @@ std::shared_ptr<Communicator> join_processes() {
 
 int fail(const std::string& reason) {
   if (!is_one_of_several()) {
-    fmt::print(stderr, "samplenorm: {}\n", reason);
+    say(stderr, fmt::format("samplenorm: {}\n", reason));
     return 1;
   }
   let_lower_ranks_speak(joined()->rank());
-  fmt::print(stderr, "samplenorm: rank {}: {}\n", joined()->rank(), reason);
+  say(stderr, fmt::format("samplenorm: rank {}: {}\n", joined()->rank(), reason));
   mpi_abort(1);
 }
 
 int stop(const std::string& reason, int status) {
   if (!is_one_of_several()) {
-    fmt::print(stderr, "samplenorm: {}\n", reason);
+    say(stderr, fmt::format("samplenorm: {}\n", reason));
     return status;
   }
-  if (joined()->rank() == 0) fmt::print(stderr, "samplenorm: {}\n", reason);
+  if (joined()->rank() == 0) say(stderr, fmt::format("samplenorm: {}\n", reason));
   std::array waits_for_all{0.0};
   joined()->sum(std::span<double>(waits_for_all));
   return status;

@@ -9,6 +9,7 @@
 #include "bench/profile_record.h"
 #include "bench/quartiles.h"
 #include "bench/step_bench.h"
+#include "cli/background.h"
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/machine.h"
@@ -66,7 +67,7 @@ void run_profile(const StepOptions& options, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
   auto record = record_header(command);
-  warn_of_load();
+  const Undisturbed undisturbed;
 
   const auto step = options.make_case();
   fmt::print("{}\n\n", describe(step));

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/say.h"
+
 namespace samplenorm::cli {
 namespace {
 
@@ -44,9 +46,9 @@ void Progress::update(int64_t done, const std::string& note) {
   const auto line = fmt::format("{}/{} {}, {:.{}f}/s, {} left; {}", done, total_, unit_, rate, rate < 10 ? 2 : 0,
                                 clock_time(static_cast<double>(total_ - done) / rate), note);
   if (terminal_) {
-    fmt::print(stderr, "\r{}\033[K", line.substr(0, terminal_width()));
+    say(stderr, fmt::format("\r{}\033[K", line.substr(0, terminal_width())));
   } else {
-    fmt::print(stderr, "{}\n", line);
+    say(stderr, line + "\n");
   }
   std::fflush(stderr);
 }

@@ -4,10 +4,13 @@
 
 namespace samplenorm::cli {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGUSR1 only asks to stop; a second one ends the program as usual.
+/// While it lives, the first SIGINT, SIGTERM, SIGUSR1 or SIGHUP only asks to stop; a second one ends the program as
+/// usual. A SIGHUP that is ignored, as nohup has it, stays so.
 class StopSignal {
  public:
-  StopSignal();
+  /// kAsksAgain is for a process whose parent passes on a signal that a terminal has sent to both.
+  enum class Second { kEnds, kAsksAgain };
+  explicit StopSignal(Second second = Second::kEnds);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

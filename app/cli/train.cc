@@ -111,8 +111,8 @@ void add_train(CLI::App& program, const std::string& command) {
   train->add_option("--json", options->json, "Write the figures to this file too");
   train->footer(
       describe_fields() +
-      "\nSIGINT, SIGTERM and SIGUSR1 stop a run behind its step, with a checkpoint; the exit status is then 130,\n"
-      "143 or 138. mpirun passes SIGUSR1 on to its processes.\n"
+      "\nSIGINT, SIGTERM, SIGUSR1 and SIGHUP stop a run after its step, with a checkpoint; the exit status is then\n"
+      "130, 143, 138 or 129. Under nohup SIGHUP is ignored. mpirun passes SIGUSR1 on to its processes.\n"
       "\nExample:\n  samplenorm train --model resnet20 --data cifar10 --recipe quick --norm LS-1/64\n"
       "  mpirun -n 4 samplenorm train --model resnet20 --data cifar10 --norm BS-4/128 --sync");
   train->callback([options, command] { run_train(*options, command); });

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/say.h"
+
 namespace samplenorm::cli {
 namespace {
 
@@ -35,7 +37,7 @@ std::string accuracies(const record::EpochRecord& record) {
 void TrainReport::on_begin(int64_t done, int64_t total) {
   first_ = done;
   if (quiet_) return;
-  if (done > 0) fmt::print(stderr, "resumed behind step {} of {}\n", done, total);
+  if (done > 0) say(stderr, fmt::format("resumed behind step {} of {}\n", done, total));
   progress_ = std::make_unique<Progress>(total - done, "steps");
 }
 
@@ -49,17 +51,17 @@ void TrainReport::on_step(const record::StepRecord& record) {
 void TrainReport::on_epoch(const record::EpochRecord& record) {
   if (quiet_) return;
   if (progress_) progress_->clear();
-  fmt::print("epoch {}/{}: loss {:.4f}, {}, {:.1f} s, waited for data {:.1f} %", record.epoch + 1, epochs_,
-             record.train_loss, accuracies(record), record.seconds,
-             waited_percent(record.waited_seconds, record.seconds));
-  if (record.skipped_images > 0) fmt::print(", {} images could not be read", record.skipped_images);
-  fmt::print("\n");
+  auto line = fmt::format("epoch {}/{}: loss {:.4f}, {}, {:.1f} s, waited for data {:.1f} %", record.epoch + 1, epochs_,
+                          record.train_loss, accuracies(record), record.seconds,
+                          waited_percent(record.waited_seconds, record.seconds));
+  if (record.skipped_images > 0) line += fmt::format(", {} images could not be read", record.skipped_images);
+  say(stdout, line + "\n");
   std::fflush(stdout);
 }
 
 void TrainReport::on_warning(const std::string& sentence) {
   if (progress_) progress_->clear();
-  fmt::print(stderr, "samplenorm: {}\n", sentence);
+  say(stderr, fmt::format("samplenorm: {}\n", sentence));
 }
 
 std::string summary(const train::TrainingResult& result) {

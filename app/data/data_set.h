@@ -43,8 +43,10 @@ struct DataSet {
   int64_t channels = 3;
   int64_t side = 32;  ///< inputs are side x side
   Framing framing = Framing::kPadAndCrop;
-  std::vector<double> mean;       ///< of the training half for each channel, bytes counted as 0 to 1
+  std::vector<double> mean;       ///< for each channel, bytes counted as 0 to 1: what inputs are normalized with
   std::vector<double> deviation;  ///< the same
+  /// Whether these are the training half's own, so that inputs have mean 0 and deviation 1 over it.
+  bool own_statistics = true;
   std::shared_ptr<const ImageSet> train;
   std::shared_ptr<const ImageSet> test;
 };

@@ -110,6 +110,7 @@ DataSet open_image_folder(const DataOptions& options) {
           // ImageNet's, which networks trained elsewhere expect.
           .mean = {0.485, 0.456, 0.406},
           .deviation = {0.229, 0.224, 0.225},
+          .own_statistics = false,
           .train = open_half(options.folder / "train", classes, options.strict),
           .test = open_half(options.folder / "val", classes, options.strict)};
 }

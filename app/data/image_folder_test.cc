@@ -34,6 +34,7 @@ TEST_F(ImageFolderTest, ClassesAndFilesAreSortedByName) {
   EXPECT_EQ(set.train->image(2, 150)->height, 150);
   ASSERT_EQ(set.test->size(), 1);
   EXPECT_EQ(set.test->label(0), 1);
+  EXPECT_FALSE(set.own_statistics);  // ImageNet's
 }
 
 TEST_F(ImageFolderTest, ACorruptImageIsNamedOnceAndAnotherStandsInForIt) {

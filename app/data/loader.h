@@ -14,7 +14,7 @@
 namespace samplenorm::data {
 
 struct Batch {
-  torch::Tensor images;  ///< float32, channels_last, mean 0 and deviation 1 over the training half
+  torch::Tensor images;  ///< float32, channels_last, normalized with the set's mean and deviation
   torch::Tensor labels;  ///< int64
 };
 

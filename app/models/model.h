@@ -14,6 +14,9 @@
 
 namespace samplenorm::models {
 
+/// Makes a norm; `activated`: the activation is the norm's part.
+using MakeNorm = std::function<std::shared_ptr<Norm>(int64_t channels, bool activated)>;
+
 struct ModelOptions {
   /// "torch" for libtorch's own BatchNorm, or what make_norm() knows.
   std::string norm = "LS-1/64";
@@ -21,9 +24,8 @@ struct ModelOptions {
   int64_t channels = 3;
   /// "relu", or "selu": self-normalizing, to be used with norm "none".
   std::string activation = "relu";
-  /// Where set, makes the norms instead of `norm` and `activation`, e.g. to watch them; `activated`: the activation is
-  /// the norm's part.
-  std::function<std::shared_ptr<Norm>(int64_t channels, bool activated)> make_norm = {};
+  /// Where set, makes the norms instead of `norm` and `activation`, e.g. to watch them.
+  MakeNorm make_norm = {};
 };
 
 class Network : public torch::nn::Module {

@@ -22,7 +22,7 @@ class TorchBatchNorm : public Norm {
     torch::Tensor y = batch_norm_(x);
     if (residual.defined()) y += residual;
     // In place, as torchvision's models have it: the rival at its best.
-    return options.relu() ? y.relu_() : y;
+    return options.activation() == "relu" ? y.relu_() : y;
   }
 
   void reset() override {
@@ -41,7 +41,7 @@ class Selu : public Norm {
 
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual = {}) override {
     const torch::Tensor sum = residual.defined() ? x + residual : x;
-    return options.relu() ? torch::selu(sum) : sum;
+    return options.activation() == "relu" ? torch::selu(sum) : sum;
   }
 };
 

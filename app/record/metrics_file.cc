@@ -10,7 +10,10 @@
 
 namespace samplenorm::record {
 
-std::vector<Record> read_metrics_file(const std::filesystem::path& file) {
+void throw_error(const std::string& problem) { throw Error(problem); }
+
+std::vector<Record> read_metrics_file(const std::filesystem::path& file,
+                                      const std::function<void(const std::string&)>& on_damage) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw Error(fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
   std::vector<Record> records;
@@ -20,7 +23,7 @@ std::vector<Record> read_metrics_file(const std::filesystem::path& file) {
     try {
       records.push_back(parse_line(line));
     } catch (const Error& error) {
-      throw Error(fmt::format("{}:{}: {}", file.string(), number, error.what()));
+      on_damage(fmt::format("{}:{}: {}", file.string(), number, error.what()));
     }
   }
   if (stream.bad()) throw Error(fmt::format("cannot read {} to its end: {}", file.string(), std::strerror(errno)));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,14 @@
 
 namespace samplenorm::record {
 
+/// Throws Error(problem).
+[[noreturn]] void throw_error(const std::string& problem);
+
 /// The whole lines of a metrics.jsonl. A last line without an end is what a killed run was about to write, and is left
-/// out. Throws Error with file and number of a line that is wrong.
-std::vector<Record> read_metrics_file(const std::filesystem::path& file);
+/// out. A line that is wrong is left out too, after on_damage(problem with its file and number), which throws
+/// Error(problem) by default.
+std::vector<Record> read_metrics_file(const std::filesystem::path& file,
+                                      const std::function<void(const std::string&)>& on_damage = throw_error);
 
 /// Whether a record is of the first `steps_done` steps of its run.
 bool is_within(const Record& record, int64_t steps_done);

@@ -73,6 +73,12 @@ void AtomicFile::commit() {
   sync_folder(path_.parent_path());
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (code) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), code.message()));
+}
+
 void sync_folder(const std::filesystem::path& folder) {
   const std::filesystem::path name = folder.empty() ? "." : folder;
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

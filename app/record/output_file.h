@@ -54,6 +54,9 @@ class AtomicFile {
   bool committed_ = false;
 };
 
+/// Makes a folder with all above it, unless it is there.
+void make_folder(const std::filesystem::path& folder);
+
 /// A file's new, renamed or removed entry in `folder` is on the disk when it returns.
 void sync_folder(const std::filesystem::path& folder);
 

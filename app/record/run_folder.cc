@@ -17,17 +17,25 @@ namespace {
 constexpr const char* kMetrics = "metrics.jsonl";
 constexpr const char* kRecipe = "recipe.json";
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code code;
-  std::filesystem::create_directories(folder, code);
-  if (code) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), code.message()));
+using Warn = std::function<void(const std::string&)>;
+
+/// The whole lines of a file. One warning, however many lines are damaged.
+std::vector<Record> undamaged_lines(const std::filesystem::path& file, const Warn& warn) {
+  std::string first;
+  int64_t damaged = 0;
+  auto records = read_metrics_file(file, [&](const std::string& problem) {
+    if (damaged++ == 0) first = problem;
+  });
+  if (damaged == 1) warn(first + "; this damaged line is left out");
+  if (damaged > 1) warn(fmt::format("{}; this damaged line and {} more are left out", first, damaged - 1));
+  return records;
 }
 
 /// Leaves only what the first `steps_done` steps wrote; everything goes if this is not a resumed run.
-void prepare_metrics(const std::filesystem::path& file, std::optional<int64_t> steps_done) {
+void prepare_metrics(const std::filesystem::path& file, std::optional<int64_t> steps_done, const Warn& warn) {
   std::string kept;
   if (steps_done && std::filesystem::exists(file)) {
-    for (const Record& record : read_metrics_file(file)) {
+    for (const Record& record : undamaged_lines(file, warn)) {
       if (is_within(record, *steps_done)) kept += to_line(record) + '\n';
     }
   }
@@ -49,8 +57,8 @@ void remove_event_files(const std::filesystem::path& folder) {
 
 class RunFolder::Files {
  public:
-  Files(std::filesystem::path folder, std::optional<int64_t> steps_done)
-      : folder_(prepared(std::move(folder), steps_done)),
+  Files(std::filesystem::path folder, std::optional<int64_t> steps_done, const Warn& warn)
+      : folder_(prepared(std::move(folder), steps_done, warn)),
         metrics_(folder_ / kMetrics, OutputFile::Mode::kAppend),
         events_(folder_, steps_done) {
     sync_folder(folder_);
@@ -69,9 +77,10 @@ class RunFolder::Files {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  static std::filesystem::path prepared(std::filesystem::path folder, std::optional<int64_t> steps_done) {
+  static std::filesystem::path prepared(std::filesystem::path folder, std::optional<int64_t> steps_done,
+                                        const Warn& warn) {
     make_folder(folder);
-    prepare_metrics(folder / kMetrics, steps_done);
+    prepare_metrics(folder / kMetrics, steps_done, warn);
     if (!steps_done) remove_event_files(folder);
     return folder;
   }
@@ -81,8 +90,8 @@ class RunFolder::Files {
   EventFile events_;
 };
 
-RunFolder::RunFolder(std::filesystem::path folder, std::optional<int64_t> steps_done)
-    : files_(std::make_unique<Files>(std::move(folder), steps_done)) {}
+RunFolder::RunFolder(std::filesystem::path folder, std::optional<int64_t> steps_done, const Warn& warn)
+    : files_(std::make_unique<Files>(std::move(folder), steps_done, warn)) {}
 
 RunFolder::~RunFolder() = default;
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,9 +42,12 @@ struct EpochRecord {
 /// Writes a run's records. What was written is on disk after every epoch.
 class RunFolder {
  public:
-  /// Makes the folder. `steps_done`: a resumed run; later lines are taken away, and the rest is kept. Nothing: a new
-  /// run, whose records take the place of those of an earlier run in the same folder. Throws Error, as all of these do.
-  RunFolder(std::filesystem::path folder, std::optional<int64_t> steps_done);
+  /// Makes the folder. `steps_done`: a resumed run; later lines are taken away, and the rest is kept, but for damaged
+  /// lines: warn(sentence) is called if there are any. Nothing: a new run, whose records take the place of those of an
+  /// earlier run in the same folder. Throws Error, as all of these do.
+  RunFolder(
+      std::filesystem::path folder, std::optional<int64_t> steps_done,
+      const std::function<void(const std::string&)>& warn = [](const std::string&) {});
   ~RunFolder();
 
   /// The resolved recipe and what else describes the run, as JSON text; written beside and renamed.

@@ -127,8 +127,39 @@ TEST_F(RunFolderTest, NamesTheFileAndTheNumberOfAWrongLine) {
   content.insert(content.find('\n') + 1, "{\"kind\":\"stop\"}\n");
   write_content(file, content);
   expect_error([&] { read_metrics(folder_); }, {file.string() + ":2:", "\"stop\""});
-  expect_error([&] { RunFolder(folder_, 2); }, {file.string() + ":2:"});
   EXPECT_EQ(content_of(file), content);
+}
+
+TEST_F(RunFolderTest, AResumedRunLosesOnlyDamagedLines) {
+  {
+    RunFolder run(folder_, std::nullopt);
+    train(run, 0, 7);
+  }
+  const auto file = folder_ / "metrics.jsonl";
+  const std::string whole = content_of(file);
+  const auto resume = [&](const std::string& content) {
+    write_content(file, content);
+    std::vector<std::string> warnings;
+    const RunFolder run(folder_, 6, [&](const std::string& warning) { warnings.push_back(warning); });
+    return warnings;
+  };
+  EXPECT_TRUE(resume(whole).empty());
+  const std::string kept = content_of(file);
+  const size_t second = whole.find('\n') + 1, third = whole.find('\n', second) + 1;
+
+  std::string damaged = whole;
+  damaged[second + 10] = '\0';
+  auto warnings = resume(damaged);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].find(file.string() + ":2: "), 0u) << warnings[0];
+  EXPECT_NE(warnings[0].find("this damaged line is left out"), std::string::npos) << warnings[0];
+  EXPECT_EQ(content_of(file), kept.substr(0, second) + kept.substr(third));
+
+  damaged[0] = 'x';
+  warnings = resume(damaged);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("this damaged line and 1 more are left out"), std::string::npos) << warnings[0];
+  EXPECT_EQ(content_of(file), kept.substr(third));
 }
 
 TEST_F(RunFolderTest, ALossThatIsNotANumberComesBackAsNan) {

@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kSuffix = ".jsonl";
+/// To be counted up when a reader of today would take a record of tomorrow for something else.
+constexpr int64_t kSchema = 1;
 
 /// A line's text field, which must be there.
 std::string text_of(const json& line, const char* key) {
@@ -24,6 +25,10 @@ std::string text_of(const json& line, const char* key) {
 
 void take_begin(StudyRecords& records, const json& line) {
   const std::string study = text_of(line, "study"), scale = text_of(line, "scale");
+  const json schema = line.value("schema", json(kSchema));
+  if (schema != kSchema)
+    throw Error(fmt::format("expected records of schema {}, got schema {}: they are of another version of the program",
+                            kSchema, schema.dump()));
   if (records.begins.empty()) {
     records.study = study;
     records.scale = scale;
@@ -46,7 +51,8 @@ void take_line(StudyRecords& records, const std::string& text) {
   const std::string kind = text_of(line, "kind");
   if (kind == "begin") return take_begin(records, line);
   if (kind == "result") return take_result(records, line);
-  throw Error(fmt::format("expected a line of kind 'begin' or 'result', got '{}'", kind));
+  if (kind == "epoch") return;  // how a run went, for people and other programs
+  throw Error(fmt::format("expected a line of kind 'begin', 'epoch' or 'result', got '{}'", kind));
 }
 
 std::string settings_of(const json& description) {
@@ -61,7 +67,69 @@ std::uintmax_t whole_lines(const std::filesystem::path& file) {
   return bytes;
 }
 
+/// Sorted by name.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::vector<std::filesystem::path> entries;
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure))
+    entries.push_back(entry->path());
+  if (failure) throw Error(fmt::format("cannot read {}: {}", folder.string(), failure.message()));
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+/// Adds the records of one more file of a study to those of the files before it.
+void append(StudyRecords& all, StudyRecords more, const std::filesystem::path& file) {
+  if (all.begins.empty()) {
+    all.study = more.study;
+    all.scale = more.scale;
+  }
+  if (more.study != all.study || more.scale != all.scale)
+    throw Error(fmt::format("{} holds the {} study '{}' and stands among files of the {} study '{}'", file.string(),
+                            more.scale, more.study, all.scale, all.study));
+  for (auto& result : more.results) {
+    result.begin += all.begins.size();
+    all.results.push_back(std::move(result));
+  }
+  all.begins.insert(all.begins.end(), more.begins.begin(), more.begins.end());
+}
+
+std::optional<StudyRecords> curves_of(const StudyRecords& records) {
+  if (records.study != "accuracy") return {};
+  StudyRecords curves{.study = "curves", .scale = records.scale, .begins = records.begins, .results = {}};
+  for (const auto& result : records.results)
+    if (result.fields.contains("losses")) curves.results.push_back(result);
+  return curves.results.empty() ? std::nullopt : std::optional(std::move(curves));
+}
+
 }  // namespace
+
+std::vector<std::filesystem::path> study_files_in(const std::filesystem::path& folder) {
+  auto files = entries_of(folder);
+  std::erase_if(files, [](const auto& file) { return file.extension() != kStudySuffix; });
+  return files;
+}
+
+void check_same_study(const StudyRecords& there, const std::filesystem::path& file, const std::string& study,
+                      const std::string& scale, const json& description) {
+  if (there.study != study || there.scale != scale)
+    throw Error(fmt::format("{} holds the {} study '{}'; for the {} study '{}' give another folder with --out",
+                            file.string(), there.scale, there.study, scale, study));
+  if (settings_of(there.begins.back()) != settings_of(description))
+    throw Error(fmt::format("{} was made with other settings ({}); for {} give another folder with --out",
+                            file.string(), settings_of(there.begins.back()), settings_of(description)));
+}
+
+nlohmann::json begin_line(const std::string& study, const std::string& scale, const json& description) {
+  json line{{"kind", "begin"}, {"study", study}, {"scale", scale}, {"schema", kSchema}};
+  if (!description.is_null()) line.update(description);
+  return line;
+}
+
+std::string to_text(const json& line) {
+  return line.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) + "\n";
+}
 
 StudyRecords read_study(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -82,56 +150,54 @@ StudyRecords read_study(const std::filesystem::path& file) {
 }
 
 std::vector<StudyRecords> read_studies(const std::filesystem::path& folder) {
-  std::error_code failure;
-  std::vector<std::filesystem::path> files;
-  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
-       entry.increment(failure))
-    if (entry->path().extension() == kSuffix) files.push_back(entry->path());
-  if (failure) throw Error(fmt::format("cannot read {}: {}", folder.string(), failure.message()));
-  std::sort(files.begin(), files.end());
   std::vector<StudyRecords> studies;
-  for (const auto& file : files) studies.push_back(read_study(file));
+  for (const auto& file : study_files_in(folder)) studies.push_back(read_study(file));
+  for (const auto& entry : entries_of(folder)) {
+    if (!std::filesystem::is_directory(entry)) continue;
+    StudyRecords all;
+    for (const auto& file : study_files_in(entry)) append(all, read_study(file), file);
+    if (!all.begins.empty()) studies.push_back(std::move(all));
+  }
+  for (size_t i = 0, count = studies.size(); i < count; ++i)
+    if (auto curves = curves_of(studies[i])) studies.push_back(std::move(*curves));
+  std::stable_sort(studies.begin(), studies.end(), [](const auto& a, const auto& b) { return a.study < b.study; });
   return studies;
 }
 
 StudyFile::StudyFile(const std::filesystem::path& folder, const std::string& study, const std::string& scale,
                      const json& description)
-    : path_(folder / (study + kSuffix)) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error(fmt::format("cannot make {}: {}", folder.string(), failure.message()));
-  const auto whole = std::filesystem::exists(path_) ? whole_lines(path_) : 0;
-  if (whole > 0) {
-    const auto there = read_study(path_);
-    if (there.study != study || there.scale != scale)
-      throw Error(fmt::format("{} holds the {} study '{}'; for the {} study '{}' give another folder with --out",
-                              path_.string(), there.scale, there.study, scale, study));
-    if (settings_of(there.begins.back()) != settings_of(description))
-      throw Error(fmt::format("{} was made with other settings ({}); for {} give another folder with --out",
-                              path_.string(), settings_of(there.begins.back()), settings_of(description)));
-    for (const auto& result : there.results) ids_.insert(result.fields["id"].get<std::string>());
-  }
-  file_.emplace(path_, OutputFile::Mode::kAppend);
-  std::filesystem::resize_file(path_, whole, failure);
-  if (failure) throw Error(fmt::format("cannot write {}: {}", path_.string(), failure.message()));
-  begin(study, scale, description);
+    : path_(folder / (study + kStudySuffix)), begin_(begin_line(study, scale, description)) {
+  if (!std::filesystem::exists(path_) || whole_lines(path_) == 0) return;
+  const auto there = read_study(path_);
+  check_same_study(there, path_, study, scale, description);
+  for (const auto& result : there.results) results_[result.fields["id"].get<std::string>()] = result.fields;
 }
 
-void StudyFile::begin(const std::string& study, const std::string& scale, const json& description) {
-  json line{{"kind", "begin"}, {"study", study}, {"scale", scale}};
-  if (!description.is_null()) line.update(description);
-  write(line);
+void StudyFile::open() {
+  make_folder(path_.parent_path());
+  const auto whole = std::filesystem::exists(path_) ? whole_lines(path_) : 0;
+  file_.emplace(path_, OutputFile::Mode::kAppend);
+  std::error_code failure;
+  std::filesystem::resize_file(path_, whole, failure);
+  if (failure) throw Error(fmt::format("cannot write {}: {}", path_.string(), failure.message()));
+  write(begin_);
+}
+
+std::optional<json> StudyFile::find(const std::string& id) const {
+  const auto found = results_.find(id);
+  return found == results_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void StudyFile::add(const std::string& id, json fields) {
+  if (!file_) open();
   fields["kind"] = "result";
   fields["id"] = id;
   write(fields);
-  ids_.insert(id);
+  results_[id] = std::move(fields);
 }
 
 void StudyFile::write(const json& line) {
-  file_->write(line.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) + "\n");
+  file_->write(to_text(line));
   file_->sync();
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// One study = one file of JSON lines: docs/studies-format.md.
+// A study's results as JSON lines: docs/studies-format.md. They stand in one file, or in one file each.
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,28 +29,54 @@ struct StudyRecords {
 /// about to write, is left out.
 StudyRecords read_study(const std::filesystem::path& file);
 
-/// All studies in a folder, by name.
+/// All studies in a folder, by name: those in one file, and those of which each result is a file in a folder of the
+/// study's name. Runs of `accuracy` that have their curves are the study `curves`, too.
 std::vector<StudyRecords> read_studies(const std::filesystem::path& folder);
 
 /// Takes results one by one; what was added is on the disk.
-class StudyFile {
+class StudyResults {
  public:
-  /// Opens FOLDER/STUDY.jsonl, which is made if it is not there, and writes a begin with the fields of `description`.
-  /// Throws Error, as all of these do, also where the file is of another scale or has other "settings".
+  virtual ~StudyResults() = default;
+  /// What add() got for this id, if it did. Throws Error, as all of these do.
+  virtual std::optional<nlohmann::json> find(const std::string& id) const = 0;
+  virtual void add(const std::string& id, nlohmann::json fields) = 0;
+  /// The file, or the folder of the files.
+  virtual const std::filesystem::path& path() const = 0;
+  bool has(const std::string& id) const { return find(id).has_value(); }
+};
+
+/// All results in one file.
+class StudyFile : public StudyResults {
+ public:
+  /// Reads FOLDER/STUDY.jsonl. The first add() makes it if it is not there, and writes a begin with the fields of
+  /// `description`. Throws Error, as all of these do, also where the file is of another scale or has other "settings".
   StudyFile(const std::filesystem::path& folder, const std::string& study, const std::string& scale,
             const nlohmann::json& description);
 
-  bool has(const std::string& id) const { return ids_.contains(id); }
-  void add(const std::string& id, nlohmann::json fields);
-  const std::filesystem::path& path() const { return path_; }
+  std::optional<nlohmann::json> find(const std::string& id) const override;
+  void add(const std::string& id, nlohmann::json fields) override;
+  const std::filesystem::path& path() const override { return path_; }
 
  private:
-  void begin(const std::string& study, const std::string& scale, const nlohmann::json& description);
+  void open();
   void write(const nlohmann::json& line);
 
   std::filesystem::path path_;
-  std::set<std::string> ids_;
+  nlohmann::json begin_;
+  std::map<std::string, nlohmann::json> results_;
   std::optional<OutputFile> file_;
 };
+
+// What files of results have in common.
+
+inline constexpr const char* kStudySuffix = ".jsonl";
+/// The files of results in a folder, sorted by name.
+std::vector<std::filesystem::path> study_files_in(const std::filesystem::path& folder);
+/// Throws Error, which names the file, for results of another study or scale or of other settings.
+void check_same_study(const StudyRecords& there, const std::filesystem::path& file, const std::string& study,
+                      const std::string& scale, const nlohmann::json& description);
+nlohmann::json begin_line(const std::string& study, const std::string& scale, const nlohmann::json& description);
+/// With the line's end.
+std::string to_text(const nlohmann::json& line);
 
 }  // namespace samplenorm::record

@@ -75,7 +75,7 @@ TEST_F(StudyFileTest, AWrongLineIsNamed) {
 }
 
 TEST_F(StudyFileTest, ABrokenTextBecomesValidJson) {
-  StudyFile(folder_, "x", "quick", {{"command", "samplenorm \xff"}});
+  StudyFile(folder_, "x", "quick", {{"command", "samplenorm \xff"}}).add("a", {});
   EXPECT_EQ(read_study(folder_ / "x.jsonl").begins.size(), 1u);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace samplenorm::report {
 namespace {
@@ -97,6 +98,21 @@ std::string model_name(const std::string& name) {
   return name;
 }
 
+namespace {
+
+/// " at a rate of 0.1", or what else is known of it.
+std::string rate_of(const TrainingRuns& runs) {
+  std::set<double> rates;
+  for (const auto& norm : runs.norms) {
+    const double rate = number_in(*norm.records.front(), "rate");
+    if (!std::isnan(rate)) rates.insert(rate);
+  }
+  if (rates.empty()) return "";
+  return rates.size() == 1 ? fmt::format(" at a rate of {:g}", *rates.begin()) : ", each norm at its own rate";
+}
+
+}  // namespace
+
 std::string set_up(const TrainingRuns& runs) {
   size_t fewest = runs.norms.front().top1.count, most = fewest;
   for (const auto& norm : runs.norms) {
@@ -104,10 +120,8 @@ std::string set_up(const TrainingRuns& runs) {
     most = std::max(most, norm.top1.count);
   }
   const auto seeds = fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most);
-  const double rate = number_in(*runs.norms.front().records.front(), "rate");
   return fmt::format("{} on {}, {:.0f} images, {:.0f} epochs{}, {} seed{} ({} form)", model_name(runs.model), runs.data,
-                     runs.images, runs.epochs, std::isnan(rate) ? "" : fmt::format(" at a rate of {:g}", rate), seeds,
-                     most == 1 ? "" : "s", runs.source->scale);
+                     runs.images, runs.epochs, rate_of(runs), seeds, most == 1 ? "" : "s", runs.source->scale);
 }
 
 }  // namespace samplenorm::report

@@ -9,6 +9,7 @@
 
 #include "record/output_file.h"
 #include "report/paper_page.h"
+#include "report/rates.h"
 #include "samplenorm/error.h"
 
 namespace samplenorm::report {
@@ -44,7 +45,7 @@ void update_readme(const std::vector<record::StudyRecords>& studies, const std::
                             file.string(), first_line(kTableBegin), first_line(kTableEnd)));
   const size_t inside = begin + std::strlen(kTableBegin);
   // Markdown sees a table only after an empty line, and the comment is no paragraph only before one.
-  replace(file, text.replace(inside, end - inside, "\n" + readme_table(studies) + "\n"));
+  replace(file, text.replace(inside, end - inside, "\n" + readme_table(at_own_rates(studies)) + "\n"));
 }
 
 }  // namespace samplenorm::report

@@ -11,6 +11,7 @@
 #include "report/markdown.h"
 #include "report/network_speeds.h"
 #include "report/page_tables.h"
+#include "report/rates.h"
 #include "report/verdict.h"
 
 namespace samplenorm::report {
@@ -116,7 +117,8 @@ std::string part_of(const Studies& studies, const std::vector<Claim>& all, const
 
 }  // namespace
 
-std::string paper_page(const Studies& studies) {
+std::string paper_page(const Studies& all) {
+  const auto studies = at_own_rates(all);
   const auto claims = judge(studies);
   std::string page =
       "# The paper, reproduced\n\n" +
@@ -126,6 +128,13 @@ std::string paper_page(const Studies& studies) {
           "`app/report/claims_*.cc`. `./run docs` writes this page from `results/studies`.") +
       "\n" + summary(claims) + "\n## What was run\n\n" + what_was_run(studies);
   for (const auto& part : kParts) page += part_of(studies, claims, part);
+  if (const auto rates = rates_table(all); !rates.empty())
+    page +=
+        "\n## How high a rate each norm bears\n\n" +
+        wrapped(
+            "Top-1 accuracy of the first seed at the recipe's highest learning rate and at a quarter of it. The better "
+            "one is the norm's own: all else on this page that was run at the standard scale was run at it.") +
+        "\n" + rates;
   return page;
 }
 

@@ -9,6 +9,7 @@
 #include "record/study_file.h"
 #include "report/claims.h"
 #include "report/page.h"
+#include "report/rates.h"
 #include "report/web_files.h"
 #include "samplenorm/error.h"
 
@@ -23,7 +24,7 @@ constexpr const char* kRightFolders = "give folders that samplenorm study NAME -
 std::vector<StudyRecords> studies_in(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder))
     throw Error(fmt::format("there is no folder {}; {}", folder.string(), kRightFolders));
-  auto studies = record::read_studies(folder);
+  auto studies = at_own_rates(record::read_studies(folder));
   if (studies.empty()) throw Error(fmt::format("no study (*.jsonl) is in {}; {}", folder.string(), kRightFolders));
   return studies;
 }

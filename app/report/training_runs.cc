@@ -78,6 +78,11 @@ void estimate_over_seeds(NormRuns& norm, double guessing) {
   norm.loss = estimate(losses);
 }
 
+bool has_several_seeds(const TrainingRuns& runs) {
+  const auto several = std::ranges::count_if(runs.norms, [](const NormRuns& norm) { return norm.top1.count > 1; });
+  return 2 * several >= std::ssize(runs.norms);
+}
+
 }  // namespace
 
 DataSet data_set(const std::string& name) {
@@ -92,7 +97,10 @@ std::vector<const record::StudyRecords*> records_of(const std::vector<record::St
   std::vector<const record::StudyRecords*> found;
   for (const auto& records : studies)
     if (records.study == study) found.push_back(&records);
-  std::stable_partition(found.begin(), found.end(), [](const auto* records) { return records->scale == "full"; });
+  const auto rank = [](const auto* records) {
+    return records->scale == "full" ? 0 : records->scale == "standard" ? 1 : 2;
+  };
+  std::stable_sort(found.begin(), found.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
   return found;
 }
 
@@ -103,6 +111,7 @@ std::vector<TrainingRuns> training_runs(const std::vector<record::StudyRecords>&
       norm_of(runs_of(all, *source, result.fields).norms, result.fields).records.push_back(&result.fields);
   for (auto& runs : all)
     for (auto& norm : runs.norms) estimate_over_seeds(norm, accuracy_of_guessing(data_set(runs.data)));
+  std::ranges::stable_partition(all, has_several_seeds);
   return all;
 }
 

@@ -34,10 +34,11 @@ struct TrainingRuns {
 enum class DataSet { kCifar10, kCifar100, kImageNet, kOther };
 DataSet data_set(const std::string& name);
 
-/// The records of a study; those of full scale first, since they are nearer to the paper.
+/// The records of a study; those of full scale first, then the standard ones, since they are nearer to the paper.
 std::vector<const record::StudyRecords*> records_of(const std::vector<record::StudyRecords>& studies,
                                                     const std::string& study);
 
+/// In this order, but for runs most of which have one seed so far: they come last, since they decide nothing.
 std::vector<TrainingRuns> training_runs(const std::vector<record::StudyRecords>& studies, const std::string& study);
 
 /// The first on this data set (and network, unless it is empty); null where there is none.

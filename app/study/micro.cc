@@ -15,6 +15,16 @@ struct Configuration {
   int64_t statistic_batch;
 };
 const std::vector<Configuration> kConfigurations{{"BN", 32}, {"BN", 4}, {"VDN-2/128", 4}, {"GN-8", 4}};
+/// With our own beside the paper's, and all of them at both statistic batches.
+const std::vector<Configuration> kMicroStandard{{"BN", 32},
+                                                {"BN", 4},
+                                                {"VDN-2/128", 4},
+                                                {"GN-8", 4},
+                                                {"LS-1/64", 4},
+                                                {"LS-1/64", 32},
+                                                {"VDN-2/128", 32},
+                                                {"LS-1/64+VDN-2/128", 4},
+                                                {"LS-1/64+VDN-2/128", 32}};
 
 /// Group normalization looks at one image at a time, whatever the statistic batch.
 bool has_statistic_batch(const std::string& norm) { return !norm.starts_with("GN") && norm != "LN"; }
@@ -22,28 +32,26 @@ bool has_statistic_batch(const std::string& norm) { return !norm.starts_with("GN
 }  // namespace
 
 std::vector<Study::Task> micro_tasks(Study& study) {
-  auto configurations = kConfigurations;
-  if (!study.options().norms.empty()) {
+  const auto& options = study.options();
+  auto configurations = options.scale == Scale::kStandard ? kMicroStandard : kConfigurations;
+  if (!options.norms.empty()) {
     configurations.clear();
-    for (const auto& norm : study.options().norms) configurations.push_back({norm, 4});
+    for (const auto& norm : options.norms) configurations.push_back({norm, 4});
   }
-  std::vector<Study::Task> tasks;
-  for (const int64_t seed : seeds_of(study.options()))
-    for (const auto& [norm, statistic_batch] : configurations) {
-      train::Recipe recipe = base_recipe(study.options(), [](train::Recipe& own) { own.batch = kGradientBatch; });
-      recipe.norm = norm;
-      recipe.seed = seed;
-      if (has_statistic_batch(norm)) recipe.stat_batch = statistic_batch;
-      const std::string id = fmt::format("{} ({}, {}), seed {}", norm, recipe.batch, statistic_batch, seed);
-      tasks.push_back({id, [&study, recipe, size = statistic_batch] {
-                         auto fields = train_run(study, recipe);
-                         fields["gradient_batch"] = recipe.batch;
-                         fields["statistic_batch"] = size;
-                         study.watcher().on_result(outcome(fields));
-                         return fields;
-                       }});
-    }
-  return tasks;
+  std::vector<TunedRun> runs;
+  for (const auto& [norm, statistic_batch] : configurations) {
+    train::Recipe recipe = base_recipe(options, [](train::Recipe& own) { own.batch = kGradientBatch; });
+    recipe.norm = norm;
+    if (has_statistic_batch(norm)) recipe.stat_batch = statistic_batch;
+    runs.push_back({.name = fmt::format("{} ({}, {})", norm, recipe.batch, statistic_batch),
+                    .recipe = recipe,
+                    .first_turn = 2,
+                    .add_fields = [batch = recipe.batch, size = statistic_batch](nlohmann::json& fields) {
+                      fields["gradient_batch"] = batch;
+                      fields["statistic_batch"] = size;
+                    }});
+  }
+  return tuned_tasks(study, runs);
 }
 
 }  // namespace samplenorm::study

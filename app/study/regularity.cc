@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/quartiles.h"
+#include "bench/rounds.h"
 #include "bench/seconds_record.h"
 #include "bench/stopwatch.h"
 #include "study/places.h"
@@ -50,7 +51,8 @@ json time_places(Study& study, torch::MemoryFormat format, const std::string& fo
       }
   for (int round = 0; round < kRounds; ++round) {
     study.check_stop();
-    for (auto& contest : contests) contest.seconds.push_back(gathering_seconds(contest, x, round));
+    for (const size_t turn : bench::shuffled(contests.size(), static_cast<size_t>(round)))
+      contests[turn].seconds.push_back(gathering_seconds(contests[turn], x, round));
     study.watcher().on_progress(round + 1, kRounds, "rounds");
   }
   json fields{{"part", "places"}, {"format", format_name}, {"shape", x.sizes().vec()}, {"places", json::array()}};

@@ -28,13 +28,11 @@ SampleStatistics statistics_of(const torch::Tensor& x, const Sample& sample, con
   const torch::NoGradGuard no_gradients;
   const auto points = x.movedim(1, -1).reshape({-1, x.size(1)});
   const auto zeros = [&] { return torch::zeros(x.size(1), torch::kDouble); };
-  SampleStatistics statistics{zeros(), zeros(), zeros()};
+  SampleStatistics statistics{zeros(), zeros()};
   for (const auto& group : sample.groups) {
     const auto values = points.index_select(0, torch::tensor(points_of(group, shape))).to(torch::kDouble);
     statistics.mean += group.weight * values.mean(0);
-    const auto variance = values.var(0, /*unbiased=*/false), count = torch::tensor(static_cast<double>(values.size(0)));
-    statistics.variance += group.weight * variance;
-    statistics.unbiased_variance += group.weight * variance * count / (count - 1).clamp_min(1);
+    statistics.variance += group.weight * values.var(0, /*unbiased=*/false);
   }
   return statistics;
 }

@@ -15,7 +15,6 @@ std::vector<int64_t> points_of(const Group& group, const Shape& shape);
 struct SampleStatistics {
   torch::Tensor mean;
   torch::Tensor variance;
-  torch::Tensor unbiased_variance;  ///< each group's times s/(s-1), as running statistics take it
 };
 /// Of x (N, C, H, W). Keeps nothing.
 SampleStatistics statistics_of(const torch::Tensor& x, const Sample& sample, const Shape& shape);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
+#include "record/folder_lock.h"
+#include "record/result_files.h"
 #include "samplenorm/error.h"
 #include "study/tasks.h"
 
@@ -9,39 +13,72 @@ namespace samplenorm::study {
 namespace {
 
 /// What decides the results beside the scale, as text: results of other settings must not stand in one file.
-std::string settings_of(const StudyOptions& options) {
+std::string settings_of(const StudyOptions& options, Study::Form form) {
   std::string text = "data=" + options.data;
-  for (const auto& [key, value] : options.recipe) text += fmt::format(" {}={}", key, value);
+  for (const auto& [key, value] : std::map<std::string, std::string>(options.recipe.rbegin(), options.recipe.rend()))
+    text += fmt::format(" {}={}", key, value);
+  if (form == Study::Form::kFileEach) {  // the ids of runs do not name the network, and batches are the recipe's
+    if (!options.models.empty()) text += " --model " + options.models.front();
+    return text;
+  }
   if (options.batch > 0) text += fmt::format(" batch={}", options.batch);
   if (options.side > 0) text += fmt::format(" side={}", options.side);
   return text;
 }
 
-nlohmann::json description_of(const StudyOptions& options) {
-  nlohmann::json description = options.description.is_null() ? nlohmann::json::object() : options.description;
-  description["settings"] = settings_of(options);
+nlohmann::json description_of(const StudyOptions& options, Study::Form form) {
+  nlohmann::json description = options.description;
+  description["settings"] = settings_of(options, form);
   return description;
+}
+
+std::unique_ptr<record::StudyResults> open_results(Study::Form form, const std::string& records,
+                                                   const StudyOptions& options) {
+  const auto description = description_of(options, form);
+  if (form == Study::Form::kFileEach)
+    return std::make_unique<record::ResultFiles>(options.folder, records, name_of(options.scale), description);
+  return std::make_unique<record::StudyFile>(options.folder, records, name_of(options.scale), description);
 }
 
 }  // namespace
 
-Study::Study(const std::string& name, const StudyOptions& options, Watcher& watcher)
+const char* name_of(Scale scale) {
+  return scale == Scale::kQuick ? "quick" : scale == Scale::kStandard ? "standard" : "full";
+}
+
+Study::Study(const std::string& records, const StudyOptions& options, Watcher& watcher, Form form)
     : options_(options),
       watcher_(watcher),
-      file_(options.folder, name, options.full ? "full" : "quick", description_of(options)) {}
+      form_(form),
+      records_(records),
+      results_(open_results(form, records, options)) {}
+
+std::filesystem::path Study::work_folder(const std::string& id) const {
+  return options_.folder / "unfinished" / records_ / record::file_name(id);
+}
 
 void Study::check_stop() const {
   if (options_.stop_asked()) throw StopAsked();
 }
 
+void Study::perform(const Task& task) {
+  if (!results_->has(task.id)) {
+    check_stop();
+    // A process that outlived the one that started it may still be writing what is needed to go on.
+    std::optional<record::FolderLock> lock;
+    if (form_ == Form::kFileEach)
+      lock.emplace(work_folder(task.id), options_.description.value("command", ""), record::FolderLock::Wait::kYes);
+    if (!results_->has(task.id)) results_->add(task.id, task.make());
+  }
+  std::error_code only_takes_up_space;
+  std::filesystem::remove_all(work_folder(task.id), only_takes_up_space);
+}
+
 bool Study::run(const std::vector<Task>& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const auto& task = tasks[i];
-    if (file_.has(task.id)) continue;
-    watcher_.on_task(task.id, i + 1, tasks.size());
+    if (!results_->has(tasks[i].id)) watcher_.on_task(tasks[i].id, i + 1, tasks.size());
     try {
-      check_stop();
-      file_.add(task.id, task.make());
+      perform(tasks[i]);
     } catch (const StopAsked&) {
       return false;
     }
@@ -51,17 +88,19 @@ bool Study::run(const std::vector<Task>& tasks) {
 
 const std::vector<StudyInfo>& studies() {
   static const std::vector<StudyInfo> all{
-      {"cost", "Fig. 1a", "training steps a second with and without normalization", false, cost_tasks},
-      {"accuracy", "Fig. 3, Table 2", "accuracy against the part of the data that is sampled", true, accuracy_tasks},
-      {"curves", "Figs. 4, 5", "training curves", true, curves_tasks},
+      {"cost", "Fig. 1a", "training steps a second with and without normalization", false, cost_tasks, "cost"},
+      {"accuracy", "Fig. 3, Table 2", "accuracy against the part of the data that is sampled", true, accuracy_tasks,
+       "accuracy"},
+      {"curves", "Figs. 4, 5", "training curves", true, curves_tasks, "accuracy"},
       {"error", "Figs. 6, 7", "errors of the estimated statistics, and how those of layers go together", true,
-       error_tasks},
-      {"speed", "Figs. 8a, 8b, Table 3", "normalization alone and whole steps with every method", false, speed_tasks},
+       error_tasks, "error"},
+      {"speed", "Figs. 8a, 8b, Table 3", "normalization alone and whole steps with every method", false, speed_tasks,
+       "speed"},
       {"regularity", "Fig. 8c", "patches against scattered points, static against redrawn places", false,
-       regularity_tasks},
+       regularity_tasks, "regularity"},
       {"decay", "Fig. 10", "accuracy against the weight of the newest statistics in the running ones", true,
-       decay_tasks},
-      {"micro", "Fig. 9", "tiny statistic batches", true, micro_tasks},
+       decay_tasks, "decay"},
+      {"micro", "Fig. 9", "tiny statistic batches", true, micro_tasks, "micro"},
   };
   return all;
 }
@@ -75,10 +114,14 @@ const StudyInfo& find_study(const std::string& name) {
   throw Error(fmt::format("unknown study '{}', expected one of {}", name, known));
 }
 
-StudyResult run_study(const StudyInfo& info, const StudyOptions& options, Watcher& watcher) {
-  Study study(info.name, options, watcher);
-  const bool done = study.run(info.tasks(study));
-  return {.stopped = !done, .file = study.file()};
+PlannedStudy plan_study(const StudyInfo& info, const StudyOptions& options, Watcher& watcher) {
+  if (options.scale == Scale::kStandard && !info.trains)
+    throw Error(
+        fmt::format("the study '{}' has no standard form, since it times things: --quick or --full", info.name));
+  const auto form = info.trains ? Study::Form::kFileEach : Study::Form::kOneFile;
+  auto study = std::make_unique<Study>(info.records, options, watcher, form);
+  auto tasks = info.tasks(*study);
+  return {&info, std::move(study), std::move(tasks)};
 }
 
 }  // namespace samplenorm::study

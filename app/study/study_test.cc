@@ -57,12 +57,12 @@ TEST_F(StudyTest, ARunThatIsDoneIsNotTrainedAgain) {
   Ear ear;
   Study study("x", tiny(folder_), ear);
   const auto recipe = base_recipe(study.options());
-  const auto first = train_run(study, recipe);
+  const auto first = train_run(study, recipe, folder_ / "run");
   EXPECT_EQ(first["images"], 64);
   EXPECT_EQ(first["norm"], recipe.norm);
   EXPECT_GE(first["top1"].get<double>(), 0);
   EXPECT_FALSE(first["recalibrated_top1"].is_null());
-  EXPECT_EQ(train_run(study, recipe), first);  // the times too
+  EXPECT_EQ(train_run(study, recipe, folder_ / "run"), first);  // the times too
 }
 
 TEST_F(StudyTest, ALossThatIsNotFiniteIsAResult) {
@@ -72,7 +72,7 @@ TEST_F(StudyTest, ALossThatIsNotFiniteIsAResult) {
   options.recipe.emplace_back("limit", "320");
   options.recipe.emplace_back("norm", "none");
   Study study("x", options, ear);
-  const auto fields = train_run(study, base_recipe(options));
+  const auto fields = train_run(study, base_recipe(options), folder_ / "run");
   ASSERT_TRUE(fields.contains("failed")) << fields;
   EXPECT_NE(fields["failed"].get<std::string>().find("step"), std::string::npos);
   EXPECT_NE(outcome(fields).find("broke off"), std::string::npos);
@@ -87,7 +87,7 @@ TEST(TrainingRuns, CountSampledPointsAsThePaperDoes) {
 
 TEST(TrainingRuns, OfFullScaleArePapers) {
   StudyOptions options;
-  options.full = true;
+  options.scale = Scale::kFull;
   EXPECT_EQ(base_recipe(options).epochs, 130);
   EXPECT_EQ(base_recipe(options).model, "resnet56");
   EXPECT_EQ(seeds_of(options).size(), 5u);

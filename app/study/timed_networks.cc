@@ -20,7 +20,7 @@ std::vector<bench::StepCase> step_cases(const StudyOptions& options, const std::
   for (const auto& model : options.models.empty() ? usual : options.models) {
     const int64_t own = models::model_info(model).side;
     const bool small = own < kSmallImages;
-    const int64_t side = options.side > 0 ? options.side : small || options.full ? own : own / 2;
+    const int64_t side = options.side > 0 ? options.side : small || options.scale == Scale::kFull ? own : own / 2;
     cases.push_back(bench::make_step_case(model, options.batch > 0 ? options.batch : small ? 128 : 32, side));
   }
   return cases;
@@ -31,7 +31,7 @@ json describe(const bench::StepCase& step) {
 }
 
 json profile_fields(Study& study, const bench::StepCase& step, const std::vector<std::string>& norms) {
-  const auto effort = study.options().full ? bench::kProfileEffort : bench::kQuickEffort;
+  const auto effort = study.options().scale == Scale::kFull ? bench::kProfileEffort : bench::kQuickEffort;
   const auto profile =
       bench::measure_profile(step, norms, effort, [&](int64_t done, int64_t total, const std::string& what) {
         study.watcher().on_progress(done, total, what);

@@ -13,9 +13,12 @@ double distance(const torch::Tensor& a, const torch::Tensor& b) {
 
 }  // namespace
 
-WatchedNorm::WatchedNorm(const NormOptions& options_, const std::string& watched)
+WatchedNorm::WatchedNorm(const NormOptions& options_, int64_t steps, const std::string& watched)
     : Norm(options_), norm_(register_module("norm", SampledBatchNorm(options_))) {
   if (!watched.empty()) watched_ = parse(watched);
+  noted_ = register_buffer("noted", torch::zeros({}, torch::kLong));
+  mean_errors_ = register_buffer("mean_errors", torch::zeros(steps, torch::kDouble));
+  deviation_errors_ = register_buffer("deviation_errors", torch::zeros(steps, torch::kDouble));
 }
 
 torch::Tensor WatchedNorm::forward(const torch::Tensor& x, const torch::Tensor& residual) {
@@ -29,28 +32,18 @@ Sample WatchedNorm::sample_of(const torch::Tensor& x, const Shape& shape) const 
 }
 
 void WatchedNorm::note(const torch::Tensor& x) {
-  const int64_t virtual_rows = norm_->virtual_rows();
+  const int64_t virtual_rows = norm_->virtual_rows(), step = noted_.item<int64_t>();
   const Shape shape{virtual_rows, x.size(0) - virtual_rows, 1, x.size(2), x.size(3)};
   input = x.narrow(0, virtual_rows, shape.rows);
+  const bool notes_errors = step < mean_errors_.size(0);
+  if (!notes_errors && !means) return;
   const auto sampled = statistics_of(x, sample_of(x, shape), shape);
+  if (means) means->push_back(sampled.mean);
+  if (!notes_errors) return;
   const auto [variance, mean] = torch::var_mean(input.to(torch::kDouble), {0, 2, 3}, /*unbiased=*/false);
-  mean_errors.push_back(distance(sampled.mean, mean));
-  deviation_errors.push_back(distance(sampled.variance.sqrt(), variance.sqrt()));
-  means.push_back(sampled.mean);
-  variances.push_back(sampled.unbiased_variance);
-}
-
-void WatchedNorm::forget() {
-  mean_errors.clear();
-  deviation_errors.clear();
-  means.clear();
-  variances.clear();
-}
-
-void WatchedNorm::set_running_statistics(const torch::Tensor& mean, const torch::Tensor& variance) {
-  const torch::NoGradGuard no_gradients;
-  norm_->running_mean.copy_(mean);
-  norm_->running_var.copy_(variance);
+  mean_errors_[step] = distance(sampled.mean, mean);
+  deviation_errors_[step] = distance(sampled.variance.sqrt(), variance.sqrt());
+  noted_.add_(1);
 }
 
 }  // namespace samplenorm::study

@@ -1,3 +1,4 @@
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -78,6 +79,15 @@ void remove_others(const std::filesystem::path& folder, const std::filesystem::p
   }
 }
 
+/// One sentence that names the file. Error does so itself; libtorch and the standard library, which a damaged size can
+/// ask for more memory than there is, do not.
+std::string problem_with(const std::filesystem::path& file, const std::exception& error) {
+  if (dynamic_cast<const Error*>(&error) != nullptr) return error.what();
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
+  return fmt::format("{}: cannot be read: {}", file.string(), text.substr(0, text.find('\n')));
+}
+
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -98,9 +108,10 @@ std::optional<Checkpoint> CheckpointFolder::newest(const std::function<void(cons
   for (auto file = all.rbegin(); file != all.rend(); ++file) {
     try {
       return read_checkpoint(*file);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       const bool last = file + 1 == all.rend();
-      warn(fmt::format("{}; {}", error.what(), last ? "there is none before it" : "the one before it is used"));
+      warn(fmt::format("{}; {}", problem_with(*file, error),
+                       last ? "there is none before it" : "the one before it is used"));
     }
   }
   return std::nullopt;

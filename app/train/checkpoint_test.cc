@@ -1,5 +1,6 @@
 #include "train/checkpoint.h"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "record/test_folder.h"
@@ -111,6 +112,34 @@ TEST_F(CheckpointTest, TheOneBeforeIsUsedWhenTheNewestIsDamaged) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find(newest.string()), std::string::npos) << warnings[0];
   EXPECT_NE(warnings[0].find("the one before it is used"), std::string::npos) << warnings[0];
+}
+
+/// A file with one tensor of this shape, and as many bytes for it. Bytes that are not written take no space.
+void write_with_shape(const std::filesystem::path& path, const std::string& shape, uint64_t bytes) {
+  const std::string header = fmt::format(R"({{"x":{{"dtype":"U8","shape":{},"data_offsets":[0,{}]}}}})", shape, bytes);
+  const uint64_t length = header.size();
+  write_content(path, std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + header);
+  std::filesystem::resize_file(path, sizeof(length) + length + bytes);
+}
+
+TEST_F(CheckpointTest, TheOneBeforeIsUsedWhateverADamagedOneThrows) {
+  CheckpointFolder folder(folder_);
+  folder.save(some_checkpoint(1, 0));
+  const auto newest = folder_ / "checkpoint-00002-00000000.safetensors";
+  // More elements than libtorch can count, and more bytes than there is memory.
+  const std::vector<std::pair<std::string, uint64_t>> damaged = {{"[0,4611686018427387903,4611686018427387903]", 0},
+                                                                 {"[8796093022208]", uint64_t{1} << 43}};
+  for (const auto& [shape, bytes] : damaged) {
+    write_with_shape(newest, shape, bytes);
+    std::vector<std::string> warnings;
+    const auto found = folder.newest([&](const std::string& warning) { warnings.push_back(warning); });
+    ASSERT_TRUE(found.has_value()) << shape;
+    EXPECT_EQ(found->epoch, 1);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find(newest.string()), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("the one before it is used"), std::string::npos) << warnings[0];
+    EXPECT_EQ(warnings[0].find('\n'), std::string::npos) << warnings[0];
+  }
 }
 
 TEST_F(CheckpointTest, ADamagedOneDoesNotPushOutAWholeOne) {

@@ -4,7 +4,7 @@
 
 #include "train/precision.h"
 #include "train/recalibrate.h"
-#include "train/state.h"
+#include "train/trained.h"
 
 namespace samplenorm::train {
 namespace {
@@ -60,12 +60,10 @@ std::optional<Evaluation> evaluate_trainee(Trainee& trainee, const Recipe& recip
 
 Evaluation evaluate_checkpoint(const Checkpoint& checkpoint, const Recipe& recipe, const data::DataSet& set,
                                const std::string& where) {
-  Trainee trainee(recipe, set);
-  restore(trainee.network(), checkpoint.tensors, where);
+  const auto trainee = trainee_of(checkpoint, recipe, set, where);
   data::Loader training(set, loader_options(recipe, true));
   data::Loader test(set, loader_options(recipe, false));
-  const int64_t epoch = std::max<int64_t>(0, checkpoint.epoch - (checkpoint.step == 0 ? 1 : 0));
-  return *evaluate_trainee(trainee, recipe, epoch, {.set = set, .training = training, .test = test});
+  return *evaluate_trainee(*trainee, recipe, last_epoch(checkpoint), {.set = set, .training = training, .test = test});
 }
 
 }  // namespace samplenorm::train

@@ -2,6 +2,9 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
+
+#include "samplenorm/error.h"
 #include "samplenorm/norm.h"
 #include "train/precision.h"
 
@@ -52,6 +55,13 @@ std::vector<Statistics> follow_batches(torch::nn::Module& network) {
   return all;
 }
 
+/// Norms of the caller's may have other parameters.
+void check_same_shapes(const std::vector<torch::Tensor>& weights, const std::vector<torch::Tensor>& others) {
+  const auto same = [](const torch::Tensor& a, const torch::Tensor& b) { return a.sizes() == b.sizes(); };
+  if (!std::equal(weights.begin(), weights.end(), others.begin(), others.end(), same))
+    throw Error("statistics cannot be recalibrated: the network's norms have other parameters than the recipe's norm");
+}
+
 }  // namespace
 
 std::shared_ptr<models::Network> recalibrated(const models::Network& network, const std::string& name,
@@ -64,6 +74,7 @@ std::shared_ptr<models::Network> recalibrated(const models::Network& network, co
   auto twin = models::make_model(name, exact_options);
   const auto weights = network.parameters();  // in the order of registration, which the norm does not change
   const auto twin_weights = twin->parameters();
+  check_same_shapes(weights, twin_weights);
   for (size_t i = 0; i < weights.size(); ++i) twin_weights[i].set_data(weights[i].detach());
 
   auto statistics = follow_batches(*twin);

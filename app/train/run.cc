@@ -39,7 +39,7 @@ Run::Run(const TrainerOptions& options, const data::DataSet& set, Listener& list
       processes_(*options_.communicator),
       set_(set),
       listener_(listener),
-      trainee_(std::make_shared<Trainee>(recipe_, set)),
+      trainee_(std::make_shared<Trainee>(recipe_, set, model_options(recipe_, set, options.make_norm))),
       training_(share(recipe_, set, /*training=*/true, processes_)),
       test_(share(recipe_, set, /*training=*/false, processes_)),
       optimizer_(std::make_unique<Sgd>(trainee_->network(),
@@ -128,7 +128,7 @@ void Run::report_nonfinite(const data::Batch& batch, double loss) {
   set_step(*trainee_, static_cast<uint64_t>(steps_done()));
   const auto layer =
       first_of(processes_, first_nonfinite(trainee_->network(), [&] { trainee_->forward(batch.images); }));
-  throw NonFiniteLoss(
+  throw Diverged(
       fmt::format("the loss is {} at step {} (epoch {}), and the first value that is not finite comes out of {}; {}",
                   loss, steps_done(), epoch_ + 1, layer.value_or("the loss itself"), last_checkpoint()));
 }

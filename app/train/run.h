@@ -41,6 +41,7 @@ class Run {
   data::Loader& whole_batches() { return whole_ ? *whole_ : *training_; }
   bool restore();
   void restore_from(const Checkpoint& checkpoint);
+  void see_what_is_evaluated();
   void warn_of_other_ranks();
   StepSums train_step(const data::Batch& batch, int64_t skipped, record::StepRecord& record);
   bool is_due_by_steps() const;

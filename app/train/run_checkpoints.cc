@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+
 #include "samplenorm/error.h"
 #include "train/description.h"
 #include "train/first_nonfinite.h"
@@ -14,10 +16,10 @@ void Run::open_folder() {
   bool restored = false;
   if (is_first()) {
     restored = restore();
-    records_.emplace(options_.folder, restored ? std::optional(steps_done()) : std::nullopt);
+    const auto warn = [this](const std::string& sentence) { listener_.on_warning(sentence); };
+    records_.emplace(options_.folder, restored ? std::optional(steps_done()) : std::nullopt, warn);
     records_->write_recipe(described(recipe_, options_.description, processes_.size()));
-    if (restored && step_ == steps_per_epoch_)
-      for (const auto& record : record::read_metrics(options_.folder).epochs) evaluated_ |= record.epoch == epoch_;
+    if (restored) see_what_is_evaluated();
   }
   broadcast_value(processes_, restored);
   if (!restored || processes_.size() == 1) return;
@@ -25,6 +27,19 @@ void Run::open_folder() {
   broadcast_value(processes_, step_);
   broadcast_value(processes_, evaluated_);
   broadcast_state(processes_, trainee_->network(), *optimizer_, sums_);
+}
+
+/// The run may have been stopped between an evaluation and its checkpoint. And a finished run whose last evaluation is
+/// not in its records any more evaluates once more, since that is its result.
+void Run::see_what_is_evaluated() {
+  const auto is_recorded = [metrics = record::read_metrics(options_.folder)](int64_t epoch) {
+    return std::any_of(metrics.epochs.begin(), metrics.epochs.end(),
+                       [&](const auto& record) { return record.epoch == epoch; });
+  };
+  if (step_ == steps_per_epoch_) evaluated_ = is_recorded(epoch_);
+  if (!done() || is_recorded(epoch_ - 1)) return;
+  --epoch_;
+  step_ = steps_per_epoch_;
 }
 
 /// False if there is no checkpoint to go on from.
@@ -87,8 +102,8 @@ void Run::share_running_statistics() {
 void Run::save_checkpoint() {
   // A gradient can overflow behind a finite loss; such weights must not take a good checkpoint's place.
   if (const auto parameter = first_nonfinite_parameter(trainee_->network()))
-    throw Error(fmt::format("the weights {} are not finite any more after step {}; {}", *parameter, steps_done() - 1,
-                            last_checkpoint()));
+    throw Diverged(fmt::format("the weights {} are not finite any more after step {}; {}", *parameter, steps_done() - 1,
+                               last_checkpoint()));
   check_same_weights(processes_, trainee_->network());
   share_running_statistics();
   last_save_ = std::chrono::steady_clock::now();

@@ -14,8 +14,9 @@
 
 namespace samplenorm::train {
 
-/// What make_model() needs to know of a recipe and its data set.
-models::ModelOptions model_options(const Recipe& recipe, const data::DataSet& set);
+/// What make_model() needs to know of a recipe and its data set. `make_norm`: as in ModelOptions.
+models::ModelOptions model_options(const Recipe& recipe, const data::DataSet& set,
+                                   const models::MakeNorm& make_norm = {});
 
 class Trainee : public torch::nn::Module {
  public:
@@ -25,8 +26,9 @@ class Trainee : public torch::nn::Module {
   Trainee(const Recipe& recipe, const data::DataSet& set, const models::ModelOptions& options);
 
   /// Makes the virtual rows that the norm wants in training: those of VDN from the statistics of training inputs, those
-  /// of VBN from the first inputs. They depend on the loader's seed only, so that they are made anew, and the same,
-  /// when a run is resumed. The loader gives whole batches, also to one of several processes.
+  /// of VBN from the first inputs. Where the data set is not normalized with its own mean and deviation, those of the
+  /// inputs are taken from about the first thousand. They depend on the loader's seed only, so that they are made anew,
+  /// and the same, when a run is resumed. The loader gives whole batches, also to one of several processes.
   void add_virtual_rows(data::Loader& training);
 
   /// Logits in float32, of the real images only.
@@ -39,6 +41,7 @@ class Trainee : public torch::nn::Module {
   std::string precision_;
   uint64_t seed_;
   int64_t channels_;
+  bool own_statistics_;  // of the data set: inputs have mean 0 and deviation 1
   std::shared_ptr<models::Network> network_;
   VirtualBatch virtual_batch_{nullptr};
 };

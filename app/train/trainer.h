@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/data_set.h"
+#include "models/model.h"
 #include "record/run_folder.h"
 #include "samplenorm/communicator.h"
 #include "samplenorm/error.h"
@@ -42,10 +43,14 @@ struct TrainerOptions {
   std::function<bool()> stop_asked = [] { return false; };
   /// The processes that train together, each of which calls train() with its own; rank 0 writes all files.
   std::shared_ptr<Communicator> communicator = single_process();
+  /// Where set, makes the network's norms instead of the recipe's `norm` and `activation`. Their parameters and buffers
+  /// are saved in checkpoints and restored, so a buffer must keep its size and type; parameters are to be those of the
+  /// recipe's norm if the recipe recalibrates. To resume, give the same function again: recipe.json does not know it.
+  models::MakeNorm make_norm = {};
 };
 
-/// The loss is not a number any more, or infinite: where that began, and the last checkpoint.
-class NonFiniteLoss : public Error {
+/// The loss or a weight is not a number any more, or infinite: where that began, and the last checkpoint.
+class Diverged : public Error {
  public:
   using Error::Error;
 };
@@ -70,7 +75,7 @@ data::DataSet open_data(const Recipe& recipe);
 /// Whether there is a run in the folder.
 bool holds_run(const std::filesystem::path& folder);
 
-/// Throws Error: for a folder with a run in it without `resume`, for a checkpoint of another recipe, NonFiniteLoss, and
+/// Throws Error: for a folder with a run in it without `resume`, for a checkpoint of another recipe, Diverged, and
 /// whatever its parts throw.
 TrainingResult train(const TrainerOptions& options, const data::DataSet& set, Listener& listener);
 

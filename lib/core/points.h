@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "samplenorm/sample.h"
 
 namespace samplenorm {
@@ -14,5 +17,12 @@ void for_each_point(const Group& group, int64_t height, int64_t width, Visit vis
           for (int64_t w = box.widths.begin; w < box.widths.end; w += box.widths.step)
             visit(n, (d * height + h) * width + w);
 }
+
+/// The numbers of the group's points in the order of for_each_point(). A point's number is row * map_points() + place
+/// in the map, where row 0 of the group is row `first_row` of the tensor.
+std::vector<int64_t> point_numbers(const Group& group, const Shape& shape, int64_t first_row);
+
+/// Whether the group is the whole tensor, each point once.
+bool is_everything(const Group& group, const Shape& shape);
 
 }  // namespace samplenorm

@@ -1,5 +1,6 @@
 #include "kernels/kernels.h"
 #include "kernels/parallel.h"
+#include "kernels/spans.h"
 #include "kernels/streaming.h"
 #include "kernels/types.h"
 
@@ -15,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace samplenorm::HWY_NAMESPACE {
 
 template <class T, bool kRelu, bool kResidual, bool kMask>
-struct Expression {
+struct ApplyExpression {
   static constexpr bool kMasked = kMask;
 
   /// Element i of the inner run that the pointers begin with.
@@ -34,7 +35,7 @@ struct Expression {
 
 /// The inner run that elements are counted from.
 template <class T>
-struct InnerRun {
+struct ApplyRun {
   const T* x;
   const T* residual;
   T* y;
@@ -43,7 +44,7 @@ struct InnerRun {
 
 /// kPoints points of a channels-last tensor at once: they share the loads of the coefficients.
 template <Store kStore, class E, int kPoints, class T>
-HWY_INLINE void apply_rows(const Apply<T>& args, int64_t channels, const InnerRun<T>* runs) {
+HWY_INLINE void apply_rows(const Apply<T>& args, int64_t channels, const ApplyRun<T>* runs) {
   const hn::ScalableTag<Compute<T>> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
   int64_t c = 0;
@@ -67,19 +68,19 @@ template <Store kStore, class E, class T>
 void apply_points(const Layout& in, const Layout& out, const Apply<T>& args, int64_t begin, int64_t end) {
   const int64_t in_step = point_step(in), out_step = point_step(out), mask_bytes = mask_run_bytes(in);
   const auto point = [&](int64_t p) HWY_ATTR {
-    return InnerRun<T>{args.x + p * in_step, args.residual + p * out_step, args.y + p * out_step,
+    return ApplyRun<T>{args.x + p * in_step, args.residual + p * out_step, args.y + p * out_step,
                        args.mask + p * mask_bytes};
   };
   const bool by_four = four_points_at_once<T, kStore>(hn::ScalableTag<Compute<T>>(), in.channels);
   int64_t p = begin;
   if (by_four) {
     for (; p + 4 <= end; p += 4) {
-      const InnerRun<T> runs[] = {point(p), point(p + 1), point(p + 2), point(p + 3)};
+      const ApplyRun<T> runs[] = {point(p), point(p + 1), point(p + 2), point(p + 3)};
       apply_rows<kStore, E, 4>(args, in.channels, runs);
     }
   }
   for (; p < end; ++p) {
-    const InnerRun<T> run = point(p);
+    const ApplyRun<T> run = point(p);
     apply_rows<kStore, E, 1>(args, in.channels, &run);
   }
 }
@@ -109,7 +110,7 @@ HWY_INLINE void apply_map(const T* x, const T* residual, T* y, uint8_t* mask, in
 /// A line of memory whose first elements, `ending` of them, are the last ones of map c, and the others the first ones
 /// of the next: at once, so that it can be streamed whole. `line` is where it begins; its mask is for its own bits.
 template <class E, class T>
-HWY_INLINE void apply_seam(const Apply<T>& args, const InnerRun<T>& line, int64_t ending, int64_t c) {
+HWY_INLINE void apply_seam(const Apply<T>& args, const ApplyRun<T>& line, int64_t ending, int64_t c) {
   const hn::ScalableTag<Compute<T>> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
   for (int64_t i = 0; i < kLineElements<T>; i += kLanes) {
@@ -122,11 +123,11 @@ HWY_INLINE void apply_seam(const Apply<T>& args, const InnerRun<T>& line, int64_
 
 /// The seam behind the whole lines of a map, up to `begin`, and its bits to the masks of both maps.
 template <class E, class T>
-HWY_INLINE void apply_shared_line(const Apply<T>& args, const InnerRun<T>& run, int64_t begin, int64_t points,
+HWY_INLINE void apply_shared_line(const Apply<T>& args, const ApplyRun<T>& run, int64_t begin, int64_t points,
                                   uint8_t* next_mask, int64_t c) {
   uint8_t bits[kMaskBytesOfLine] = {};
   const int64_t ending = points - begin;
-  apply_seam<E>(args, InnerRun<T>{run.x + begin, run.residual + begin, run.y + begin, bits}, ending, c);
+  apply_seam<E>(args, ApplyRun<T>{run.x + begin, run.residual + begin, run.y + begin, bits}, ending, c);
   if constexpr (E::kMasked) {
     for (int64_t i = 0; i < kLineElements<T>; ++i) {
       uint8_t* mask = i < ending ? run.mask : next_mask;
@@ -151,7 +152,7 @@ void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64
       ++n;
     }
     const int64_t o = n * out.row_stride + c * points;
-    const InnerRun<T> run{args.x + n * in.row_stride + c * points, args.residual + o, args.y + o,
+    const ApplyRun<T> run{args.x + n * in.row_stride + c * points, args.residual + o, args.y + o,
                           args.mask + map * mask_bytes};
     const auto part = [&]<Store kStoreOfPart>(int64_t from, int64_t to) HWY_ATTR {
       apply_map<kStoreOfPart, E>(run.x, run.residual, run.y, run.mask, from, to, args.scale[c], args.shift[c], overlap);
@@ -195,20 +196,21 @@ void choose_store(const Layout& in, const Layout& out, const Apply<T>& args, boo
 template <class T>
 void apply_items(const Layout& in, const Layout& out, const Apply<T>& args, bool streamed, int64_t begin, int64_t end) {
   const auto with = [&]<class E>(E) { choose_store<E>(in, out, args, streamed, begin, end); };
+  const bool relu = kernels::kind_of(args.activation) == Activation::Kind::kRelu;
   if (args.residual) {
-    if (args.mask) {
-      with(Expression<T, true, true, true>());
-    } else if (args.relu) {
-      with(Expression<T, true, true, false>());
+    if (relu && args.mask) {
+      with(ApplyExpression<T, true, true, true>());
+    } else if (relu) {
+      with(ApplyExpression<T, true, true, false>());
     } else {
-      with(Expression<T, false, true, false>());
+      with(ApplyExpression<T, false, true, false>());
     }
-  } else if (args.mask) {
-    with(Expression<T, true, false, true>());
-  } else if (args.relu) {
-    with(Expression<T, true, false, false>());
+  } else if (relu && args.mask) {
+    with(ApplyExpression<T, true, false, true>());
+  } else if (relu) {
+    with(ApplyExpression<T, true, false, false>());
   } else {
-    with(Expression<T, false, false, false>());
+    with(ApplyExpression<T, false, false, false>());
   }
 }
 
@@ -242,7 +244,10 @@ void apply(const Layout& in, const Layout& out, const Apply<T>& args) {
   const int64_t bytes = in.rows * in.row_elements() * static_cast<int64_t>(sizeof(T));
   const int64_t items = in.rows * runs_in_row(in);
   const bool streamed = args.y != args.x && args.y != args.residual && worth_streaming(bytes, out, args.y);
-  share(items, 2 * bytes, [&](int64_t begin, int64_t end) { run(in, out, args, streamed, begin, end); });
+  const bool spans = kind_of(args.activation) == Activation::Kind::kOther;
+  share(items, 2 * bytes, [&](int64_t begin, int64_t end) {
+    spans ? apply_spans(in, out, args, streamed, begin, end) : run(in, out, args, streamed, begin, end);
+  });
 }
 
 #define INSTANTIATE(T, name) template void apply(const Layout&, const Layout&, const Apply<T>&);

@@ -2,6 +2,7 @@
 #include "kernels/blocks.h"
 #include "kernels/kernels.h"
 #include "kernels/parallel.h"
+#include "kernels/spans.h"
 #include "kernels/streaming.h"
 #include "kernels/types.h"
 
@@ -40,18 +41,19 @@ void choose_loop(const Layout& in, const Layout& out, const Backward<T>& args, c
 
 template <class T, Gate kGate>
 void choose_pass(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
-  if (!args.dx) return choose_loop<Expression<T, kGate, Pass::kSums>>(in, out, args, part);
-  if (args.offset) return choose_loop<Expression<T, kGate, Pass::kCorrectedDx>>(in, out, args, part);
-  choose_loop<Expression<T, kGate, Pass::kSumsAndDx>>(in, out, args, part);
+  if (!args.dx) return choose_loop<BackwardExpression<T, kGate, Pass::kSums>>(in, out, args, part);
+  if (args.offset) return choose_loop<BackwardExpression<T, kGate, Pass::kCorrectedDx>>(in, out, args, part);
+  choose_loop<BackwardExpression<T, kGate, Pass::kSumsAndDx>>(in, out, args, part);
 }
 
 template <class T>
 void backward_part(const Layout& in, const Layout& out, const Backward<T>& args, const Part& part) {
+  const bool relu = kernels::kind_of(args.activation) == Activation::Kind::kRelu;
   if (args.mask) return choose_pass<T, Gate::kFromMask>(in, out, args, part);
-  if (args.relu && !args.relu_shift) {
-    return choose_loop<Expression<T, Gate::kFromY, Pass::kSumsAndDx>>(in, out, args, part);
+  if (relu && !args.shift) {
+    return choose_loop<BackwardExpression<T, Gate::kFromY, Pass::kSumsAndDx>>(in, out, args, part);
   }
-  if (args.relu) return choose_pass<T, Gate::kFromX>(in, out, args, part);
+  if (relu) return choose_pass<T, Gate::kFromX>(in, out, args, part);
   choose_pass<T, Gate::kNone>(in, out, args, part);
 }
 
@@ -122,7 +124,10 @@ void backward(const Layout& in, const Layout& out, const Backward<T>& args, Work
   const auto streamable = [&](const Layout& layout, const T* to) { return worth_streaming(bytes, layout, to); };
   part.streamed = args.dx && args.dx != args.dy && args.dx != args.x && streamable(in, args.dx) &&
                   (!args.dresidual || (streamable(out, args.dresidual) && same_place_in_line(args.dx, args.dresidual)));
-  for_each_part(in, 3 * bytes, part, [&](const Part& mine) { run(in, out, args, mine); });
+  const bool spans =
+      args.mask ? args.activation && args.activation->slope != 0 : kind_of(args.activation) == Activation::Kind::kOther;
+  for_each_part(in, 3 * bytes, part,
+                [&](const Part& mine) { spans ? backward_spans(in, out, args, mine) : run(in, out, args, mine); });
   if (args.offset) return;
   add_blocks(workspace.sums, sum_blocks(in).count(), args.sum_dy, args.sum_dy_x);
 }

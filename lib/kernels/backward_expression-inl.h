@@ -9,14 +9,16 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "kernels/arguments.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace samplenorm::HWY_NAMESPACE {
 
-/// How ReLU's mask is found.
-enum class Gate { kNone, kFromX, kFromY, kFromMask };
+/// How f' is found: ReLU's and that of a mask is 0 or 1; any other is a factor that is given.
+enum class Gate { kNone, kFromX, kFromY, kFromMask, kFactors, kFactorsAndResidual };
 /// What a pass over the tensors gives: both at once for a sample; one after the other where dx needs the sums.
 enum class Pass { kSumsAndDx, kSums, kCorrectedDx };
 
@@ -25,8 +27,8 @@ template <class C>
 struct ChannelValues {
   template <class T>
   explicit ChannelValues(const Backward<T>& args)
-      : centre(args.centre), scale(args.scale), relu_shift(args.relu_shift), offset(args.offset), slope(args.slope) {}
-  const C *centre, *scale, *relu_shift, *offset, *slope;
+      : centre(args.centre), scale(args.scale), shift(args.shift), offset(args.offset), slope(args.slope) {}
+  const C *centre, *scale, *shift, *offset, *slope;
 };
 
 /// What belongs to a channel (or to as many channels as D has lanes). ReLU stops scale * x up to the threshold.
@@ -37,7 +39,7 @@ struct Coefficients {
 
 /// The inner run that elements are counted from.
 template <class T>
-struct InnerRun {
+struct BackwardRun {
   const T* dy;
   const T* x;
   T* dx;
@@ -45,12 +47,21 @@ struct InnerRun {
   const uint8_t* mask;
 };
 
-template <class T, Gate kGate, Pass kPass>
-struct Expression {
+/// And the factors f' of its elements.
+template <class T>
+struct FactorRun : BackwardRun<T> {
+  const Compute<T>* factors;
+};
+
+template <class TensorType, Gate kGate, Pass kPass>
+struct BackwardExpression {
+  using T = TensorType;
+  static constexpr bool kFactors = kGate == Gate::kFactors || kGate == Gate::kFactorsAndResidual;
+  using Run = std::conditional_t<kFactors, FactorRun<T>, BackwardRun<T>>;
   static constexpr bool kSums = kPass != Pass::kCorrectedDx;
   static constexpr bool kDx = kPass != Pass::kSums;
   static constexpr bool kMasked = kGate == Gate::kFromMask;
-  static constexpr bool kResidual = kDx && kMasked;
+  static constexpr bool kResidual = kDx && (kMasked || kGate == Gate::kFactorsAndResidual);
 
   /// `get` takes a pointer to per-channel values.
   template <class D, class Get>
@@ -58,7 +69,7 @@ struct Expression {
     const auto zero = hn::Zero(d);
     Coefficients<D> all{get(values.centre), zero, zero, zero, zero};
     if constexpr (kDx || kGate == Gate::kFromX) all.scale = get(values.scale);
-    if constexpr (kGate == Gate::kFromX) all.threshold = hn::Neg(get(values.relu_shift));
+    if constexpr (kGate == Gate::kFromX) all.threshold = hn::Neg(get(values.shift));
     if constexpr (kPass == Pass::kCorrectedDx) {
       all.offset = get(values.offset);
       all.slope = get(values.slope);
@@ -68,7 +79,7 @@ struct Expression {
 
   /// One vector. Returns dy', the residual's gradient, for keep_residual().
   template <Store kStore, class D>
-  static HWY_INLINE hn::Vec<D> at(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
+  static HWY_INLINE hn::Vec<D> at(D d, const Run& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
                                   hn::Vec<D>& sum_dy_x) {
     const auto x = load(d, run.x + i);
     auto dy = load(d, run.dy + i);
@@ -79,6 +90,9 @@ struct Expression {
       dy = hn::IfThenZeroElse(hn::Le(hn::Mul(of.scale, x), of.threshold), dy);
     } else if constexpr (kGate == Gate::kFromY) {
       dy = hn::IfThenZeroElse(stopped(d, x), dy);
+    } else if constexpr (kFactors) {
+      const auto factor = hn::LoadU(d, run.factors + i);
+      dy = hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(d)), hn::Mul(factor, dy));
     }
     const auto deviation = hn::Sub(x, of.centre);
     if constexpr (kSums) {
@@ -94,22 +108,21 @@ struct Expression {
   }
 
   template <Store kStore, class D>
-  static HWY_INLINE void keep_residual(D d, const InnerRun<T>& run, int64_t i, hn::Vec<D> dy) {
+  static HWY_INLINE void keep_residual(D d, const Run& run, int64_t i, hn::Vec<D> dy) {
     if constexpr (kResidual) store<kStore>(d, dy, run.dresidual + i);
   }
 
   /// A vector and all that it gives.
   template <Store kStore, class D>
-  static HWY_INLINE void one(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
+  static HWY_INLINE void one(D d, const Run& run, int64_t i, const Coefficients<D>& of, hn::Vec<D>& sum_dy,
                              hn::Vec<D>& sum_dy_x) {
     keep_residual<kStore>(d, run, i, at<kStore>(d, run, i, of, sum_dy, sum_dy_x));
   }
 
   /// Two vectors side by side: dx is written before the residual's gradient, so that each line is finished at once.
   template <Store kStore, class D>
-  static HWY_INLINE void two(D d, const InnerRun<T>& run, int64_t i, const Coefficients<D>& left,
-                             const Coefficients<D>& right, hn::Vec<D>& dy0, hn::Vec<D>& dy_x0, hn::Vec<D>& dy1,
-                             hn::Vec<D>& dy_x1) {
+  static HWY_INLINE void two(D d, const Run& run, int64_t i, const Coefficients<D>& left, const Coefficients<D>& right,
+                             hn::Vec<D>& dy0, hn::Vec<D>& dy_x0, hn::Vec<D>& dy1, hn::Vec<D>& dy_x1) {
     constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
     const auto first = at<kStore>(d, run, i, left, dy0, dy_x0);
     const auto second = at<kStore>(d, run, i + kLanes, right, dy1, dy_x1);

@@ -9,7 +9,6 @@
 
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/backward_expression-inl.h"
@@ -34,6 +33,13 @@ HWY_INLINE void add(LaneSums<V>& sums, const LaneSums<V>& more) {
   sums.dy_x = hn::Add(sums.dy_x, more.dy_x);
 }
 
+/// Adds them to the part's sums of channel c.
+template <class D>
+HWY_INLINE void add_lanes(D d, const LaneSums<hn::Vec<D>>& sums, const Part& part, int64_t c) {
+  part.sum_dy[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sums.dy)));
+  part.sum_dy_x[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sums.dy_x)));
+}
+
 /// What belongs to channel c, in all lanes.
 template <class E, class D, class C>
 HWY_INLINE Coefficients<D> spread(D d, const ChannelValues<C>& values, int64_t c) {
@@ -41,8 +47,8 @@ HWY_INLINE Coefficients<D> spread(D d, const ChannelValues<C>& values, int64_t c
 }
 
 /// Whole vectors of elements [begin, end) of a map. Returns where the rest begins.
-template <Store kStore, class E, class D, class T>
-HWY_INLINE int64_t backward_vectors(D full, const Coefficients<D>& of, const InnerRun<T>& run, int64_t begin,
+template <Store kStore, class E, class D>
+HWY_INLINE int64_t backward_vectors(D full, const Coefficients<D>& of, const typename E::Run& run, int64_t begin,
                                     int64_t end, LaneSums<hn::Vec<D>>& sums) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
   LaneSums<hn::Vec<D>> second{hn::Zero(full), hn::Zero(full)};
@@ -59,10 +65,10 @@ HWY_INLINE int64_t backward_vectors(D full, const Coefficients<D>& of, const Inn
 }
 
 /// Elements [begin, end) of a map. `overlap`: the last vector may cover elements once more that are finished.
-template <class E, class D, class T>
-HWY_INLINE void backward_elements(D full, const ChannelValues<Compute<T>>& values, const InnerRun<T>& run,
+template <class E, class D>
+HWY_INLINE void backward_elements(D full, const ChannelValues<hn::TFromD<D>>& values, const typename E::Run& run,
                                   int64_t begin, int64_t end, int64_t c, bool overlap, LaneSums<hn::Vec<D>>& sums) {
-  using C = Compute<T>;
+  using C = hn::TFromD<D>;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
   const auto of = spread<E>(full, values, c);
   const int64_t i = backward_vectors<Store::kCached, E>(full, of, run, begin, end, sums);
@@ -89,7 +95,7 @@ HWY_INLINE void backward_elements(D full, const ChannelValues<Compute<T>>& value
 /// A line of memory whose first elements are the last ones of a map, and the others the first ones of the next.
 template <class T>
 struct Seam {
-  InnerRun<T> line;
+  BackwardRun<T> line;
   int64_t ending;         ///< elements of the map that ends
   int64_t before, after;  ///< the channels of the two
 };
@@ -124,8 +130,8 @@ HWY_NOINLINE SeamSums<hn::Vec<D>> backward_seam(D full, const ChannelValues<Comp
 /// The seam where `run` ends and the map `next` begins.
 template <class E, class D, class T>
 HWY_INLINE SeamSums<hn::Vec<D>> backward_shared_line(D full, const ChannelValues<Compute<T>>& values,
-                                                     const InnerRun<T>& run, const InnerRun<T>& next, int64_t begin,
-                                                     int64_t ending, int64_t c) {
+                                                     const BackwardRun<T>& run, const BackwardRun<T>& next,
+                                                     int64_t begin, int64_t ending, int64_t c) {
   Seam<T> seam{{run.dy + begin, run.x + begin, run.dx + begin, run.dresidual + begin, nullptr}, ending, c, c + 1};
   uint8_t bits[kMaskBytesOfLine] = {};
   if constexpr (E::kMasked) {
@@ -139,8 +145,9 @@ HWY_INLINE SeamSums<hn::Vec<D>> backward_shared_line(D full, const ChannelValues
 /// `count` elements from `begin` on of a map that shares their line, in which they begin at `place`, with a map of
 /// another part. Their sums are in the same lanes as those of a seam.
 template <class E, class D, class T>
-HWY_NOINLINE SeamSums<hn::Vec<D>> backward_edge(D full, const ChannelValues<Compute<T>>& values, const InnerRun<T>& run,
-                                                int64_t begin, int64_t count, int64_t place, int64_t c) {
+HWY_NOINLINE SeamSums<hn::Vec<D>> backward_edge(D full, const ChannelValues<Compute<T>>& values,
+                                                const BackwardRun<T>& run, int64_t begin, int64_t count, int64_t place,
+                                                int64_t c) {
   T dy[kLineElements<T>] = {}, x[kLineElements<T>] = {}, dx[kLineElements<T>], dresidual[kLineElements<T>];
   uint8_t bits[kMaskBytesOfLine] = {};
   for (int64_t i = 0; i < count; ++i) {
@@ -176,29 +183,23 @@ void backward_maps(const Layout& in, const Layout& out, const Backward<T>& args,
 
   const auto run_of = [&](int64_t n, int64_t c) HWY_ATTR {
     const int64_t i = n * in.row_stride + c * points, o = n * out.row_stride + c * points;
-    return InnerRun<T>{args.dy + o, args.x + i, args.dx + i, args.dresidual + o,
-                       args.mask + (n * in.channels + c) * mask_bytes};
+    return BackwardRun<T>{args.dy + o, args.x + i, args.dx + i, args.dresidual + o,
+                          args.mask + (n * in.channels + c) * mask_bytes};
   };
   const auto to_double = [&](const Sums& sums, int64_t c) HWY_ATTR {
-    if constexpr (E::kSums) {
-      part.sum_dy[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(full, sums.dy)));
-      part.sum_dy_x[c] += static_cast<double>(hn::GetLane(hn::SumOfLanes(full, sums.dy_x)));
-    }
+    if constexpr (E::kSums) add_lanes(full, sums, part, c);
   };
   const Sums nothing{hn::Zero(full), hn::Zero(full)};
 
   for (int64_t first = part.first_channel; first < part.end_channel; first += kMapsAtOnce) {
     const int64_t last = HWY_MIN(first + kMapsAtOnce, part.end_channel);
-    if constexpr (E::kSums) {
-      std::fill(part.sum_dy + first, part.sum_dy + last, 0.0);
-      std::fill(part.sum_dy_x + first, part.sum_dy_x + last, 0.0);
-    }
+    if constexpr (E::kSums) part.clear_sums(first, last);
     for (int64_t row = part.begin; row < part.end; row += rows_at_once) {
       const int64_t end_row = HWY_MIN(row + rows_at_once, part.end);
       for (int64_t n = row; n < end_row; ++n) {
         Sums carried = nothing;  // to the next map, from the line that it shares with the one before
         for (int64_t c = first; c < last; ++c) {
-          const InnerRun<T> run = run_of(n, c);
+          const BackwardRun<T> run = run_of(n, c);
           C* dy = near_dy + (c - first) * kLanes;
           C* dy_x = near_dy_x + (c - first) * kLanes;
           Sums sums = n > row ? Sums{hn::Load(full, dy), hn::Load(full, dy_x)} : nothing;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace samplenorm::kernels {
@@ -11,6 +12,11 @@ struct Part {
   double* sum_dy;                              ///< of this part, overwritten; one for each channel of the tensor
   double* sum_dy_x;
   bool streamed;
+
+  void clear_sums(int64_t first, int64_t last) const {
+    std::fill(sum_dy + first, sum_dy + last, 0.0);
+    std::fill(sum_dy_x + first, sum_dy_x + last, 0.0);
+  }
 };
 
 /// Sums of this many terms stay in Compute<T>; then they go to double.

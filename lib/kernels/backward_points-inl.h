@@ -27,15 +27,26 @@ template <class C>
 struct NearSums {
   HWY_ALIGN C dy[kChannelsAtOnce];
   HWY_ALIGN C dy_x[kChannelsAtOnce];
+
+  HWY_INLINE void clear(int64_t count) {
+    std::fill(dy, dy + count, C{0});
+    std::fill(dy_x, dy_x + count, C{0});
+  }
+  HWY_INLINE void add_to(const Part& part, int64_t first, int64_t last) const {
+    for (int64_t c = first; c < last; ++c) {
+      part.sum_dy[c] += static_cast<double>(dy[c - first]);
+      part.sum_dy_x[c] += static_cast<double>(dy_x[c - first]);
+    }
+  }
 };
 
 /// Where the points of a channels-last tensor are.
 template <class T>
 struct Points {
-  InnerRun<T> first;
+  BackwardRun<T> first;
   int64_t in_step, out_step, mask_bytes;
 
-  HWY_INLINE InnerRun<T> at(int64_t p) const {
+  HWY_INLINE BackwardRun<T> at(int64_t p) const {
     return {first.dy + p * out_step, first.x + p * in_step, first.dx + p * in_step, first.dresidual + p * out_step,
             first.mask + p * mask_bytes};
   }
@@ -44,10 +55,9 @@ struct Points {
 // Not lambdas, and forced inline: sums must stay in registers.
 
 /// Channels c and on, as many as kVectors of D have, of kPoints points from p on.
-template <Store kStore, class E, int kVectors, int kPoints, class D, class T>
-HWY_INLINE void backward_columns(D d, const ChannelValues<Compute<T>>& values, const InnerRun<T>* runs, int64_t c,
-                                 Compute<T>* near_dy, Compute<T>* near_dy_x) {
-  using C = Compute<T>;
+template <Store kStore, class E, int kVectors, int kPoints, class D, class C>
+HWY_INLINE void backward_columns(D d, const ChannelValues<C>& values, const typename E::Run* runs, int64_t c,
+                                 C* near_dy, C* near_dy_x) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   constexpr int64_t kSecond = kVectors == 2 ? kLanes : 0;
   const auto left = E::coefficients(d, values, [&](const C* of) HWY_ATTR { return hn::LoadU(d, of + c); });
@@ -72,12 +82,12 @@ HWY_INLINE void backward_columns(D d, const ChannelValues<Compute<T>>& values, c
 }
 
 /// kPoints points from p on, all channels from `first` on.
-template <Store kStore, class E, int kPoints, class T>
-HWY_INLINE void backward_rows(const ChannelValues<Compute<T>>& values, const Points<T>& points, int64_t p,
-                              int64_t first, int64_t last, NearSums<Compute<T>>& near) {
-  const hn::ScalableTag<Compute<T>> full;
+template <Store kStore, class E, int kPoints, class C, class Points>
+HWY_INLINE void backward_rows(const ChannelValues<C>& values, const Points& points, int64_t p, int64_t first,
+                              int64_t last, NearSums<C>& near) {
+  const hn::ScalableTag<C> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
-  InnerRun<T> runs[kPoints];
+  typename E::Run runs[kPoints];
   for (int r = 0; r < kPoints; ++r) runs[r] = points.at(p + r);
   int64_t c = first;
   for (; c + 2 * kLanes <= last; c += 2 * kLanes)
@@ -98,7 +108,7 @@ HWY_INLINE void backward_two_vectors(const ChannelValues<Compute<T>>& values, co
   const auto right = E::coefficients(full, values, [&](const C* of) HWY_ATTR { return hn::LoadU(full, of + kLanes); });
   auto dy0 = hn::Zero(full), dy1 = dy0, dy_x0 = dy0, dy_x1 = dy0;
   for (int64_t p = begin; p < end; ++p) {
-    const InnerRun<T> run = points.at(p);
+    const BackwardRun<T> run = points.at(p);
     E::template two<kStore>(full, run, 0, left, right, dy0, dy_x0, dy1, dy_x1);
   }
   if constexpr (E::kSums) {
@@ -122,16 +132,10 @@ void backward_points(const Layout& in, const Layout& out, const Backward<T>& arg
   NearSums<C> near;
   for (int64_t first = 0; first < in.channels; first += kChannelsAtOnce) {
     const int64_t last = HWY_MIN(first + kChannelsAtOnce, in.channels);
-    if constexpr (E::kSums) {
-      std::fill(part.sum_dy + first, part.sum_dy + last, 0.0);
-      std::fill(part.sum_dy_x + first, part.sum_dy_x + last, 0.0);
-    }
+    if constexpr (E::kSums) part.clear_sums(first, last);
     for (int64_t tile = part.begin; tile < part.end; tile += kPointsToDouble) {
       const int64_t tile_end = HWY_MIN(tile + kPointsToDouble, part.end);
-      if constexpr (E::kSums) {
-        std::fill(near.dy, near.dy + (last - first), C{0});
-        std::fill(near.dy_x, near.dy_x + (last - first), C{0});
-      }
+      if constexpr (E::kSums) near.clear(last - first);
       if (in.channels == 2 * kLanes) {
         backward_two_vectors<kStore, E>(values, points, tile, tile_end, near);
       } else {
@@ -140,12 +144,7 @@ void backward_points(const Layout& in, const Layout& out, const Backward<T>& arg
           for (; p + 4 <= tile_end; p += 4) backward_rows<kStore, E, 4>(values, points, p, first, last, near);
         for (; p < tile_end; ++p) backward_rows<kStore, E, 1>(values, points, p, first, last, near);
       }
-      if constexpr (E::kSums) {
-        for (int64_t c = first; c < last; ++c) {
-          part.sum_dy[c] += static_cast<double>(near.dy[c - first]);
-          part.sum_dy_x[c] += static_cast<double>(near.dy_x[c - first]);
-        }
-      }
+      if constexpr (E::kSums) near.add_to(part, first, last);
     }
   }
 }

@@ -32,23 +32,32 @@ inline Blocks sum_blocks(const Layout& in) {
   return {points, std::max(kFewestPoints, (points + kMostPointBlocks - 1) / kMostPointBlocks)};
 }
 
-/// Blocks of a group's points. A block takes the runs that begin in it.
-inline constexpr int64_t kMostRunBlocks = 64;
-inline Blocks run_blocks(int64_t points) {
+/// Blocks of a sample's points.
+inline constexpr int64_t kMostSampleBlocks = 64;
+inline Blocks sample_blocks(int64_t points) {
   constexpr int64_t kFewestPoints = 256;
-  return {points, std::max(kFewestPoints, (points + kMostRunBlocks - 1) / kMostRunBlocks)};
+  return {points, std::max(kFewestPoints, (points + kMostSampleBlocks - 1) / kMostSampleBlocks)};
 }
 
-/// Two sums a channel from a workspace of one pair of lines a block, added in the order of blocks.
-inline void add_blocks(std::span<const double> workspace, int64_t blocks, std::span<double> first,
+/// From one line of sums, a double for each channel, to the next: an odd number of cache lines. Lines a multiple of
+/// 4 KB apart would fall into the same few places of the cache.
+inline int64_t padded_line(int64_t channels) { return ((channels + 7) / 8 | 1) * 8; }
+
+/// Two sums a channel from a workspace of one pair of lines a block, `line` apart, added in the order of blocks.
+inline void add_blocks(std::span<const double> workspace, int64_t blocks, int64_t line, std::span<double> first,
                        std::span<double> second) {
   std::ranges::fill(first, 0);
   std::ranges::fill(second, 0);
-  const double* line = workspace.data();
-  for (int64_t block = 0; block < blocks; ++block) {
-    for (double& sum : first) sum += *line++;
-    for (double& sum : second) sum += *line++;
-  }
+  const double* from = workspace.data();
+  for (int64_t block = 0; block < blocks; ++block)
+    for (const std::span<double> sums : {first, second}) {
+      for (size_t c = 0; c < sums.size(); ++c) sums[c] += from[c];
+      from += line;
+    }
+}
+inline void add_blocks(std::span<const double> workspace, int64_t blocks, std::span<double> first,
+                       std::span<double> second) {
+  add_blocks(workspace, blocks, std::ssize(first), first, second);
 }
 
 }  // namespace samplenorm::kernels

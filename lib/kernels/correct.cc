@@ -14,6 +14,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace samplenorm::HWY_NAMESPACE {
 
+using kernels::are_neighbours;
+using kernels::kNeighbours;
+
 template <class D, class T>
 HWY_INLINE void correct_at(D d, const T* x, T* dx, hn::Vec<D> mean, hn::Vec<D> offset, hn::Vec<D> slope) {
   const auto correction = hn::MulAdd(slope, hn::Sub(load(d, x), mean), offset);
@@ -21,38 +24,49 @@ HWY_INLINE void correct_at(D d, const T* x, T* dx, hn::Vec<D> mean, hn::Vec<D> o
 }
 
 template <class T>
-void correct_points(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {
+void correct_points(const Layout& in, Points points, const Correct<T>& args, int64_t begin, int64_t end) {
   const hn::ScalableTag<Compute<T>> full;
-  for (const Run& run : runs) {
-    for (int64_t i = 0; i < run.count; ++i) {
-      T* dx = args.dx + (run.row * in.points() + run.point + i * run.step) * point_step(in);
-      const T* x = args.sampled_x + (run.first + i) * in.channels;
-      for_lanes(full, 0, in.channels, [&](auto d, int64_t c) HWY_ATTR {
-        correct_at(d, x + c, dx + c, hn::LoadU(d, args.group_mean + c), hn::LoadU(d, args.offset + c),
-                   hn::LoadU(d, args.slope + c));
-      });
-    }
+  for (int64_t i = begin; i < end; ++i) {
+    T* dx = args.dx + points[i] * point_step(in);
+    const T* x = &args.sample.at(i, 0);
+    for_lanes(full, 0, in.channels, [&](auto d, int64_t c) HWY_ATTR {
+      correct_at(d, x + c, dx + c, hn::LoadU(d, args.group_mean + c), hn::LoadU(d, args.offset + c),
+                 hn::LoadU(d, args.slope + c));
+    });
   }
 }
 
-/// kChannels channels of a contiguous tensor. The points lie far apart: their lines are asked for ahead.
+/// kChannels channels of a contiguous tensor. The points may lie far apart: their lines are asked for ahead.
 template <int kChannels, class T>
 HWY_INLINE void correct_channels(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args,
                                  int64_t first) {
   constexpr size_t kAhead = 64 / kChannels;
   const hn::CappedTag<Compute<T>, 1> one;
+  const hn::CappedTag<Compute<T>, kNeighbours> several;
   const size_t count = offsets.size();
-  T* dx = args.dx + first * in.channel_stride;
-  const T* x = args.sampled_x + first * static_cast<int64_t>(count);
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t here = offsets[i], ahead = offsets[HWY_MIN(i + kAhead, count - 1)];
+  T* channels = args.dx + first * in.channel_stride;
+  const auto correct_elements = [&](auto d, int c, size_t i) HWY_ATTR {
+    correct_at(d, &args.sample.at(static_cast<int64_t>(i), first + c), channels + c * in.channel_stride + offsets[i],
+               hn::Set(d, args.group_mean[first + c]), hn::Set(d, args.offset[first + c]),
+               hn::Set(d, args.slope[first + c]));
+  };
+  const auto correct_point = [&](size_t i) HWY_ATTR {
+    const int64_t ahead = offsets[HWY_MIN(i + kAhead, count - 1)];
     for (int c = 0; c < kChannels; ++c) {
-      hwy::Prefetch(dx + c * in.channel_stride + ahead);
-      correct_at(one, x + static_cast<size_t>(c) * count + i, dx + c * in.channel_stride + here,
-                 hn::Set(one, args.group_mean[first + c]), hn::Set(one, args.offset[first + c]),
-                 hn::Set(one, args.slope[first + c]));
+      hwy::Prefetch(channels + c * in.channel_stride + ahead);
+      correct_elements(one, c, i);
+    }
+  };
+  size_t i = 0;
+  for (; i + kNeighbours <= count; i += kNeighbours) {
+    if (are_neighbours(offsets.data() + i)) {
+      for (int c = 0; c < kChannels; ++c)
+        for (size_t j = 0; j < kNeighbours; j += hn::MaxLanes(several)) correct_elements(several, c, i + j);
+    } else {
+      for (size_t j = 0; j < kNeighbours; ++j) correct_point(i + j);
     }
   }
+  for (; i < count; ++i) correct_point(i);
 }
 
 template <class T>
@@ -64,13 +78,13 @@ void correct_maps(const Layout& in, std::span<const int64_t> offsets, const Corr
   for (; c < end_channel; ++c) correct_channels<1>(in, offsets, args, c);
 }
 
-#define DEFINE(T, name)                                                                                \
-  void correct_points_##name(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {    \
-    correct_points(in, runs, args);                                                                    \
-  }                                                                                                    \
-  void correct_maps_##name(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args, \
-                           int64_t first_channel, int64_t end_channel) {                               \
-    correct_maps(in, offsets, args, first_channel, end_channel);                                       \
+#define DEFINE(T, name)                                                                                             \
+  void correct_points_##name(const Layout& in, Points points, const Correct<T>& args, int64_t begin, int64_t end) { \
+    correct_points(in, points, args, begin, end);                                                                   \
+  }                                                                                                                 \
+  void correct_maps_##name(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args,              \
+                           int64_t first_channel, int64_t end_channel) {                                            \
+    correct_maps(in, offsets, args, first_channel, end_channel);                                                    \
   }
 SAMPLENORM_FOR_EACH_TYPE(DEFINE)
 #undef DEFINE
@@ -85,8 +99,8 @@ namespace {
 #define EXPORT(T, name)                                                                                            \
   HWY_EXPORT(correct_points_##name);                                                                               \
   HWY_EXPORT(correct_maps_##name);                                                                                 \
-  void run_points(const Layout& in, std::span<const Run> runs, const Correct<T>& args) {                           \
-    HWY_DYNAMIC_DISPATCH(correct_points_##name)(in, runs, args);                                                   \
+  void run_points(const Layout& in, Points points, const Correct<T>& args, int64_t begin, int64_t end) {           \
+    HWY_DYNAMIC_DISPATCH(correct_points_##name)(in, points, args, begin, end);                                     \
   }                                                                                                                \
   void run_maps(const Layout& in, std::span<const int64_t> offsets, const Correct<T>& args, int64_t first_channel, \
                 int64_t end_channel) {                                                                             \
@@ -98,20 +112,18 @@ SAMPLENORM_FOR_EACH_TYPE(EXPORT)
 }  // namespace
 
 template <class T>
-void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& args, Workspace workspace) {
-  const int64_t values = points_in(runs) * in.channels;
+void correct(const Layout& in, Points points, const Correct<T>& args, Workspace workspace) {
+  const int64_t values = points.count * in.channels;
   if (is_channels_last(in)) {
-    share(static_cast<int64_t>(runs.size()), 3 * values * static_cast<int64_t>(sizeof(T)),
-          [&](int64_t begin, int64_t end) {
-            run_points(in, runs.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), args);
-          });
+    share(points.count, 3 * values * static_cast<int64_t>(sizeof(T)),
+          [&](int64_t begin, int64_t end) { run_points(in, points, args, begin, end); });
   } else {
-    const auto offsets = offsets_of(in, runs, workspace.offsets);
+    const auto offsets = offsets_of(in, points, workspace.offsets);
     share(in.channels, values * kLine, [&](int64_t begin, int64_t end) { run_maps(in, offsets, args, begin, end); });
   }
 }
 
-#define INSTANTIATE(T, name) template void correct(const Layout&, std::span<const Run>, const Correct<T>&, Workspace);
+#define INSTANTIATE(T, name) template void correct(const Layout&, Points, const Correct<T>&, Workspace);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -10,22 +10,20 @@
 #include <span>
 
 #include "core/moments.h"
-#include "core/runs.h"
 #include "kernels/arguments.h"
 
 namespace samplenorm::kernels {
 
-/// Memory to work in: workspace_size() sums, and as many offsets as the largest group has points.
+/// Memory to work in: workspace_size() sums, and as many offsets as there are points, where these are listed or copied.
 struct Workspace {
   std::span<double> sums;
   std::span<int64_t> offsets;
 };
 int64_t workspace_size(const Layout& in);
 
-/// Count, mean and M2 of the points of `runs` (runs_of() a group), per channel. Copies them to `sampled_x` if it is not
-/// null: for channels last point by point, for contiguous tensors channel by channel.
+/// Count, mean and M2 of the points, per channel. Copies them to `copy` unless its data is null.
 template <class T>
-void moments(const Layout& in, const T* x, std::span<const Run> runs, Moments& out, T* sampled_x, Workspace workspace);
+void moments(const Layout& in, const T* x, Points points, Moments& out, SampleCopy<T> copy, Workspace workspace);
 
 template <class T>
 void apply(const Layout& in, const Layout& out, const Apply<T>& arguments);
@@ -33,8 +31,8 @@ void apply(const Layout& in, const Layout& out, const Apply<T>& arguments);
 template <class T>
 void backward(const Layout& in, const Layout& out, const Backward<T>& arguments, Workspace workspace);
 
-/// The points of `runs` are distinct.
+/// The points are distinct.
 template <class T>
-void correct(const Layout& in, std::span<const Run> runs, const Correct<T>& arguments, Workspace workspace);
+void correct(const Layout& in, Points points, const Correct<T>& arguments, Workspace workspace);
 
 }  // namespace samplenorm::kernels

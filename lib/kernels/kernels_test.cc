@@ -4,7 +4,6 @@
 
 #include "kernels/kernels.h"
 
-#include "core/runs.h"
 #include "kernels/fast_testing.h"
 #include "kernels/reference.h"
 
@@ -54,6 +53,7 @@ TYPED_TEST_SUITE(KernelsTest, KernelsTypes);
 
 TYPED_TEST(KernelsTest, ApplyEqualsThePlainOne) {
   using T = TypeParam;
+  const Activation f = find_activation("relu");
   this->for_each_size([&](const Sizes& sizes, const Layout& layout, int64_t offset) {
     const auto scale = this->channels(sizes), shift = this->channels(sizes);
     Placed<T> x(this->values(sizes), offset), residual(this->values(sizes), offset);
@@ -62,9 +62,13 @@ TYPED_TEST(KernelsTest, ApplyEqualsThePlainOne) {
       for (const int relu : {0, 1, 2}) {  // 2: with a mask
         std::vector<uint8_t> expected_mask(mask_bytes);
         Placed<T> expected(x.values(), 0);
-        Apply<T> args{
-            x.begin(),        with_residual ? residual.begin() : nullptr, scale.data(), shift.data(), relu > 0,
-            expected.begin(), relu == 2 ? expected_mask.data() : nullptr};
+        Apply<T> args{.x = x.begin(),
+                      .residual = with_residual ? residual.begin() : nullptr,
+                      .scale = scale.data(),
+                      .shift = shift.data(),
+                      .activation = relu > 0 ? &f : nullptr,
+                      .y = expected.begin(),
+                      .mask = relu == 2 ? expected_mask.data() : nullptr};
         reference::apply(layout, layout, args);
         on_every_instruction_set([&] {
           Placed<T> y(std::vector<T>(x.values().size()), offset);
@@ -91,8 +95,9 @@ TYPED_TEST(KernelsTest, ApplyEqualsThePlainOne) {
 TYPED_TEST(KernelsTest, BackwardEqualsThePlainOne) {
   using T = TypeParam;
   enum Relu { kNone, kFromX, kFromY, kFromMask };
+  const Activation f = find_activation("relu");
   this->for_each_size([&](const Sizes& sizes, const Layout& layout, int64_t offset) {
-    const auto centre = this->channels(sizes), scale = this->channels(sizes), relu_shift = this->channels(sizes),
+    const auto centre = this->channels(sizes), scale = this->channels(sizes), shift = this->channels(sizes),
                line_offset = this->channels(sizes), slope = this->channels(sizes);
     Placed<T> x(this->values(sizes), offset), dy(this->values(sizes), offset);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(layout)));
@@ -110,8 +115,8 @@ TYPED_TEST(KernelsTest, BackwardEqualsThePlainOne) {
                          .x = x.begin(),
                          .centre = centre.data(),
                          .scale = scale.data(),
-                         .relu = relu != kNone,
-                         .relu_shift = relu == kFromY ? nullptr : relu_shift.data(),
+                         .activation = relu != kNone ? &f : nullptr,
+                         .shift = relu == kFromY ? nullptr : shift.data(),
                          .mask = relu == kFromMask ? mask.data() : nullptr,
                          .offset = corrected ? line_offset.data() : nullptr,
                          .slope = corrected ? slope.data() : nullptr,
@@ -148,22 +153,23 @@ TYPED_TEST(KernelsTest, MomentsAndTheCopyEqualThePlainOnes) {
   using T = TypeParam;
   this->for_each_size([&](const Sizes& sizes, const Layout& layout, int64_t offset) {
     Placed<T> x(this->values(sizes), offset);
-    const Shape shape{0, sizes.n, sizes.d, sizes.h, sizes.w};
     const auto channels = static_cast<size_t>(sizes.c);
     WorkspaceMemory workspace(layout);
     for (const Group& group : groups_in(sizes)) {
-      const auto runs = runs_of(group, shape);
+      const auto numbers = numbers_of(group, sizes);
+      const Points points = listed(numbers);
       std::vector<double> expected_mean(channels), expected_m2(channels);
       Moments expected{0, expected_mean, expected_m2};
-      reference::moments(layout, x.begin(), group, expected);
+      reference::moments(layout, x.begin(), points, expected);
       Placed<T> expected_copy(std::vector<T>(static_cast<size_t>(group.points()) * channels), 0);
-      reference::gather(layout, x.begin(), group, expected_copy.begin());
+      reference::gather(layout, x.begin(), points, dense_copy(layout, expected_copy.begin(), points.count));
       on_every_instruction_set([&] {
         for (const bool with_copy : {false, true}) {
           std::vector<double> mean(channels, 9), m2(channels, 9);
           Moments found{9, mean, m2};
           Placed<T> copy(std::vector<T>(expected_copy.values().size()), offset);
-          kernels::moments(layout, x.begin(), runs, found, with_copy ? copy.begin() : nullptr, workspace);
+          kernels::moments(layout, x.begin(), points, found,
+                           dense_copy(layout, with_copy ? copy.begin() : nullptr, points.count), workspace);
           ASSERT_EQ(found.count, expected.count);
           for (size_t c = 0; c < channels; ++c) {
             ASSERT_NEAR(mean[c], expected_mean[c], 1e-13);
@@ -185,16 +191,18 @@ TYPED_TEST(KernelsTest, CorrectEqualsThePlainOne) {
     const auto mean = this->channels(sizes), line_offset = this->channels(sizes), slope = this->channels(sizes);
     WorkspaceMemory workspace(layout);
     for (const Group& group : groups_in(sizes)) {
-      const auto runs = runs_of(group, {0, sizes.n, sizes.d, sizes.h, sizes.w});
+      const auto numbers = numbers_of(group, sizes);
+      const Points points = listed(numbers);
       Placed<T> copy(std::vector<T>(static_cast<size_t>(group.points() * sizes.c)), offset);
-      reference::gather(layout, x.begin(), group, copy.begin());
+      reference::gather(layout, x.begin(), points, dense_copy(layout, copy.begin(), points.count));
       Placed<T> expected(before.values(), 0);
-      Correct<T> args{copy.begin(), mean.data(), line_offset.data(), slope.data(), expected.begin()};
-      reference::correct(layout, group, args);
+      Correct<T> args{dense_copy<const T>(layout, copy.begin(), points.count), mean.data(), line_offset.data(),
+                      slope.data(), expected.begin()};
+      reference::correct(layout, points, args);
       on_every_instruction_set([&] {
         Placed<T> dx(before.values(), offset);
         args.dx = dx.begin();
-        kernels::correct(layout, runs, args, workspace);
+        kernels::correct(layout, points, args, workspace);
         expect_equal(dx.values(), expected.values(), "dx");
         ASSERT_TRUE(dx.guards_are_whole());
       });
@@ -204,8 +212,10 @@ TYPED_TEST(KernelsTest, CorrectEqualsThePlainOne) {
 
 TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {
   using T = TypeParam;
+  const Activation relu = find_activation("relu"), leaky = find_activation("leaky_relu(0.25)");
   for (const Format format : {Format::kContiguous, Format::kChannelsLast})
     for (const auto& [left, right] : {std::pair<int64_t, int64_t>{3, 5}, {32, 16}, {7, 33}}) {
+      const Activation* activation = left == 7 ? &leaky : &relu;
       const Sizes sizes{3, left + right, 1, 5, 4};
       auto x = filled<T>(sizes, format, coarse, this->random), dy = filled<T>(sizes, format, coarse, this->random);
       const auto scale = this->channels(sizes), shift = this->channels(sizes);
@@ -213,15 +223,15 @@ TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {
       Tensor<T> expected_y = x, expected_dx = x, y = x;
       const Layout whole = x.layout();
       reference::apply(whole, whole,
-                       Apply<T>{x.begin(), nullptr, scale.data(), shift.data(), true, expected_y.begin()});
+                       Apply<T>{x.begin(), nullptr, scale.data(), shift.data(), activation, expected_y.begin()});
       const auto backward = [&](const T* from, T* dx, const T* gradient, int64_t first, int64_t count) {
         const auto at = static_cast<size_t>(first), many = static_cast<size_t>(count);
         return Backward<T>{.dy = gradient,
                            .x = from,
                            .centre = shift.data() + first,
                            .scale = scale.data() + first,
-                           .relu = true,
-                           .relu_shift = shift.data() + first,
+                           .activation = activation,
+                           .shift = shift.data() + first,
                            .dx = dx,
                            .sum_dy = std::span(sum).subspan(at, many),
                            .sum_dy_x = std::span(sum_x).subspan(at, many)};
@@ -239,7 +249,7 @@ TYPED_TEST(KernelsTest, TwoInputsGiveWhatTheirConcatenationDoes) {
         const int64_t begin = first * whole.channel_stride;
         kernels::apply(
             part.layout(), out,
-            Apply<T>{part.begin(), nullptr, scale.data() + first, shift.data() + first, true, y.begin() + begin});
+            Apply<T>{part.begin(), nullptr, scale.data() + first, shift.data() + first, activation, y.begin() + begin});
         WorkspaceMemory workspace(part.layout());
         kernels::backward(part.layout(), out, backward(part.begin(), dx.begin(), dy.begin() + begin, first, count),
                           workspace);

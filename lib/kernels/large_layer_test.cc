@@ -2,7 +2,6 @@
 
 #include <omp.h>
 
-#include "core/runs.h"
 #include "kernels/fast_testing.h"
 #include "kernels/reference.h"
 
@@ -18,13 +17,15 @@ template <class T>
 struct LargeLayer {
   Sizes sizes;
   bool with_residual;  ///< and so with a mask
+  Activation activation;
   std::mt19937_64 random{11};
   Tensor<T> x, dy, residual;
   std::vector<Compute<T>> mean, scale;
 
-  LargeLayer(const Sizes& its_sizes, Format format, bool its_residual)
+  LargeLayer(const Sizes& its_sizes, Format format, bool its_residual, const char* its_activation = "relu")
       : sizes(its_sizes),
         with_residual(its_residual),
+        activation(find_activation(its_activation)),
         x(filled<T>(sizes, format, normal, random)),
         dy(filled<T>(sizes, format, normal, random)),
         residual(filled<T>(sizes, format, normal, random)),
@@ -41,7 +42,8 @@ struct LargeLayer {
   Result run(bool fast) {
     const Layout layout = x.layout();
     const Group group = {1, {{{0, sizes.n, 1}, {0, 1}, {3, sizes.h, 2}, {1, sizes.w, 2}}}};
-    const auto runs = runs_of(group, {0, sizes.n, 1, sizes.h, sizes.w});
+    const auto numbers = numbers_of(group, sizes);
+    const Points points = listed(numbers);
     const std::vector<double> zeros(static_cast<size_t>(sizes.c));
     Result out{zeros, zeros, zeros, zeros, {}, {}, {}, {}, {}};
     Placed<T> y(x.data, 0), dx(x.data, 0), dresidual(x.data, 0);
@@ -53,32 +55,34 @@ struct LargeLayer {
                          .residual = with_residual ? residual.begin() : nullptr,
                          .scale = scale.data(),
                          .shift = mean.data(),
-                         .relu = true,
+                         .activation = &activation,
                          .y = y.begin(),
                          .mask = with_residual ? out.mask.data() : nullptr};
     const Backward<T> backward{.dy = dy.begin(),
                                .x = x.begin(),
                                .centre = mean.data(),
                                .scale = scale.data(),
-                               .relu = true,
-                               .relu_shift = with_residual ? nullptr : mean.data(),
+                               .activation = &activation,
+                               .shift = with_residual ? nullptr : mean.data(),
                                .mask = with_residual ? out.mask.data() : nullptr,
                                .dx = dx.begin(),
                                .dresidual = with_residual ? dresidual.begin() : nullptr,
                                .sum_dy = out.sum,
                                .sum_dy_x = out.sum_x};
-    const Correct<T> correct{out.copy.data(), mean.data(), scale.data(), mean.data(), dx.begin()};
+    const SampleCopy<T> copy = dense_copy(layout, out.copy.data(), points.count);
+    const Correct<T> correct{dense_copy<const T>(layout, out.copy.data(), points.count), mean.data(), scale.data(),
+                             mean.data(), dx.begin()};
     if (fast) {
-      kernels::moments(layout, x.begin(), runs, moments, out.copy.data(), workspace);
+      kernels::moments(layout, x.begin(), points, moments, copy, workspace);
       kernels::apply(layout, layout, apply);
       kernels::backward(layout, layout, backward, workspace);
-      kernels::correct(layout, runs, correct, workspace);
+      kernels::correct(layout, points, correct, workspace);
     } else {
-      reference::moments(layout, x.begin(), group, moments);
-      reference::gather(layout, x.begin(), group, out.copy.data());
+      reference::moments(layout, x.begin(), points, moments);
+      reference::gather(layout, x.begin(), points, copy);
       reference::apply(layout, layout, apply);
       reference::backward(layout, layout, backward);
-      reference::correct(layout, group, correct);
+      reference::correct(layout, points, correct);
     }
     out.y = y.values();
     out.dx = dx.values();

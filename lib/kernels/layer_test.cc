@@ -17,9 +17,12 @@ struct Layer {
   Tensor<T> x, residual;
   std::vector<double> gamma, beta;
   Sample sample;
-  bool relu = false;
+  Activation activation = find_activation("identity");
 
   size_t channels() const { return gamma.size(); }
+  /// Without a mask, f' is found from x alone, and there is no residual.
+  bool with_residual() const { return activation.piecewise_linear; }
+  bool with_mask() const { return with_residual() && activation.kind != Activation::Kind::kIdentity; }
 
   struct Forward {
     std::vector<std::vector<double>> means, m2s;  // of each group
@@ -37,7 +40,8 @@ struct Layer {
     std::vector<WeightedMoments> weighted;
     for (size_t g = 0; g < sample.groups.size(); ++g) {
       weighted.push_back({sample.groups[g].weight, {0, out.means[g], out.m2s[g]}});
-      moments(x.layout(), x.data.data(), sample.groups[g], weighted.back().moments);
+      const auto numbers = numbers_of(sample.groups[g], x.sizes);
+      moments(x.layout(), x.data.data(), listed(numbers), weighted.back().moments);
     }
     combine(weighted, {out.mean, out.var, out.unbiased});
     for (size_t c = 0; c < channels(); ++c) {
@@ -47,8 +51,8 @@ struct Layer {
     }
     out.mask.resize(static_cast<size_t>(x.sizes.n * mask_row_bytes(x.layout())));
     apply<T>(x.layout(), x.layout(),
-             {x.data.data(), residual.data.data(), out.scale.data(), out.shift.data(), relu, out.y.begin(),
-              out.mask.data()});
+             {x.data.data(), with_residual() ? residual.data.data() : nullptr, out.scale.data(), out.shift.data(),
+              &activation, out.y.begin(), with_mask() ? out.mask.data() : nullptr});
     return out;
   }
 
@@ -65,7 +69,9 @@ struct Layer {
                             .x = x.data.data(),
                             .centre = mean.data(),
                             .scale = out.scale.data(),
-                            .mask = relu ? out.mask.data() : nullptr,
+                            .activation = &activation,
+                            .shift = out.shift.data(),
+                            .mask = with_mask() ? out.mask.data() : nullptr,
                             .dx = grads.dx.begin(),
                             .dresidual = grads.dresidual.begin(),
                             .sum_dy = grads.dbeta,
@@ -81,8 +87,11 @@ struct Layer {
         slope.push_back(static_cast<C>(share * gamma[c] / (sigma * sigma) * grads.dgamma[c]));
       }
       std::vector<T> sampled(static_cast<size_t>(group.points() * x.sizes.c));
-      gather(x.layout(), x.data.data(), group, sampled.data());
-      correct<T>(x.layout(), group, {sampled.data(), group_mean.data(), offset.data(), slope.data(), grads.dx.begin()});
+      const auto numbers = numbers_of(group, x.sizes);
+      gather(x.layout(), x.data.data(), listed(numbers), dense_copy(x.layout(), sampled.data(), group.points()));
+      correct<T>(x.layout(), listed(numbers),
+                 {dense_copy<const T>(x.layout(), sampled.data(), group.points()), group_mean.data(), offset.data(),
+                  slope.data(), grads.dx.begin()});
     }
     return grads;
   }
@@ -100,13 +109,13 @@ std::vector<Sample> samples_in(const Sizes& sizes) {
 }
 
 template <class T>
-Layer<T> random_layer(const Sizes& sizes, Format format, bool relu, std::mt19937_64& random) {
+Layer<T> random_layer(const Sizes& sizes, Format format, const Activation& activation, std::mt19937_64& random) {
   return {filled<T>(sizes, format, normal, random),
           filled<T>(sizes, format, normal, random),
           per_channel<double>(sizes, normal, random),
           per_channel<double>(sizes, normal, random),
           {},
-          relu};
+          activation};
 }
 
 double loss(const Layer<double>& layer, const Tensor<double>& dy) {
@@ -134,14 +143,15 @@ TEST(Layer, GradientsEqualFiniteDifferences) {
   std::mt19937_64 random(1);
   for (const Sizes& sizes : {Sizes{4, 3, 1, 4, 3}, Sizes{4, 2, 2, 3, 2}, Sizes{7, 3, 1, 1, 1}})
     for (const Format format : {Format::kContiguous, Format::kChannelsLast})
-      for (const bool relu : {false, true})
+      for (const std::string& name : activations())
         for (const Sample& sample : samples_in(sizes)) {
-          auto layer = random_layer<double>(sizes, format, relu, random);
+          SCOPED_TRACE(name);
+          auto layer = random_layer<double>(sizes, format, find_activation(name), random);
           layer.sample = sample;
           const auto dy = filled<double>(sizes, format, normal, random);
           const auto grads = layer.backward(dy, layer.forward());
           expect_slopes(layer, dy, layer.x.data, grads.dx.data);
-          expect_slopes(layer, dy, layer.residual.data, grads.dresidual.data);
+          if (layer.with_residual()) expect_slopes(layer, dy, layer.residual.data, grads.dresidual.data);
           expect_slopes(layer, dy, layer.gamma, grads.dgamma);
           expect_slopes(layer, dy, layer.beta, grads.dbeta);
         }
@@ -173,7 +183,7 @@ TYPED_TEST(LayerTest, EqualsTheDoubleOneToThePrecisionOfItsType) {
   for (const Sizes& sizes : {Sizes{8, 17, 1, 9, 7}, Sizes{8, 3, 3, 5, 4}, Sizes{64, 1, 1, 1, 1}})
     for (const Format format : {Format::kContiguous, Format::kChannelsLast})
       for (const Sample& sample : samples_in(sizes)) {
-        auto layer = random_layer<TypeParam>(sizes, format, false, random);
+        auto layer = random_layer<TypeParam>(sizes, format, find_activation("identity"), random);
         layer.sample = sample;
         const auto dy = filled<TypeParam>(sizes, format, normal, random);
         const auto out = layer.forward();

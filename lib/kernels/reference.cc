@@ -4,23 +4,14 @@
 
 #include <algorithm>
 
-#include "core/points.h"
 #include "kernels/types.h"
 
 namespace samplenorm::reference {
 namespace {
 
-/// Calls visit(offset, index) for each of the group's points with the offset of its channel 0 and its number.
-template <class Visit>
-void for_each_offset(const Layout& in, const Group& group, Visit visit) {
-  int64_t index = 0;
-  for_each_point(group, in.height, in.width,
-                 [&](int64_t n, int64_t point) { visit(n * in.row_stride + point * in.point_stride, index++); });
-}
-
-/// Where element (channel c, point `index`) of a group is in the copy that gather() makes.
-int64_t place_in_copy(const Layout& in, const Group& group, int64_t index, int64_t c) {
-  return is_channels_last(in) ? index * in.channels + c : c * group.points() + index;
+/// Where channel 0 of a point is.
+int64_t offset_of(const Layout& in, int64_t number) {
+  return number / in.points() * in.row_stride + number % in.points() * in.point_stride;
 }
 
 /// Calls visit(element of x, element of y, channel, mask byte, bit) for every element in the order of memory.
@@ -38,52 +29,52 @@ void for_each_element(const Layout& in, const Layout& out, Visit visit) {
       }
 }
 
-/// What ReLU lets pass. Written so that NaN passes, as in torch::relu.
+/// f(z) and f'(z).
 template <class C>
-bool passes(C value) {
-  return !(value <= 0);
+C value(const Activation* f, C z) {
+  if (!f) return z;
+  return static_cast<C>(f->plain_value(static_cast<double>(z), static_cast<double>(static_cast<C>(f->parameter))));
+}
+template <class C>
+C derivative(const Activation* f, C z) {
+  if (!f) return 1;
+  return static_cast<C>(f->plain_derivative(static_cast<double>(z), static_cast<double>(static_cast<C>(f->parameter))));
 }
 
 }  // namespace
 
 template <class T>
-void moments(const Layout& in, const T* x, const Group& group, Moments& out) {
-  const auto points = static_cast<double>(group.points());
-  out.count = points;
-  std::ranges::fill(out.mean, 0);
-  std::ranges::fill(out.m2, 0);
-  const auto value = [&](int64_t base, size_t c) {
-    return static_cast<double>(static_cast<Compute<T>>(x[base + static_cast<int64_t>(c) * in.channel_stride]));
-  };
-  for_each_offset(in, group, [&](int64_t base, int64_t) {
-    for (size_t c = 0; c < out.mean.size(); ++c) out.mean[c] += value(base, c);
-  });
-  for (double& mean : out.mean) mean /= points;
-  for_each_offset(in, group, [&](int64_t base, int64_t) {
-    for (size_t c = 0; c < out.mean.size(); ++c) {
-      const double deviation = value(base, c) - out.mean[c];
-      out.m2[c] += deviation * deviation;
-    }
-  });
+void moments(const Layout& in, const T* x, Points points, Moments& out) {
+  out.count = static_cast<double>(points.count);
+  for (size_t c = 0; c < out.mean.size(); ++c) {
+    const auto value = [&](int64_t i) {
+      const T element = x[offset_of(in, points[i]) + static_cast<int64_t>(c) * in.channel_stride];
+      return static_cast<double>(static_cast<Compute<T>>(element));
+    };
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < points.count; ++i) sum += value(i);
+    const double mean = sum / out.count;
+    for (int64_t i = 0; i < points.count; ++i) squares += (value(i) - mean) * (value(i) - mean);
+    out.mean[c] = mean;
+    out.m2[c] = squares;
+  }
 }
 
 template <class T>
-void gather(const Layout& in, const T* x, const Group& group, T* sampled_x) {
-  for_each_offset(in, group, [&](int64_t base, int64_t index) {
-    for (int64_t c = 0; c < in.channels; ++c)
-      sampled_x[place_in_copy(in, group, index, c)] = x[base + c * in.channel_stride];
-  });
+void gather(const Layout& in, const T* x, Points points, SampleCopy<T> copy) {
+  for (int64_t i = 0; i < points.count; ++i)
+    for (int64_t c = 0; c < in.channels; ++c) copy.at(i, c) = x[offset_of(in, points[i]) + c * in.channel_stride];
 }
 
 template <class T>
 void apply(const Layout& in, const Layout& out, const Apply<T>& args) {
   if (args.mask) std::fill_n(args.mask, in.rows * mask_row_bytes(in), uint8_t{0});
   for_each_element(in, out, [&](int64_t i, int64_t o, int64_t c, int64_t byte, int64_t bit) {
-    Compute<T> y = args.scale[c] * static_cast<Compute<T>>(args.x[i]) + args.shift[c];
-    if (args.residual) y += static_cast<Compute<T>>(args.residual[o]);
-    if (args.mask) args.mask[byte] = static_cast<uint8_t>(args.mask[byte] | (passes(y) << bit));
-    if (args.relu && !passes(y)) y = 0;
-    args.y[o] = static_cast<T>(y);
+    Compute<T> z = args.scale[c] * static_cast<Compute<T>>(args.x[i]) + args.shift[c];
+    if (args.residual) z += static_cast<Compute<T>>(args.residual[o]);
+    if (args.mask)
+      args.mask[byte] = static_cast<uint8_t>(args.mask[byte] | ((derivative(args.activation, z) == 1) << bit));
+    args.y[o] = static_cast<T>(value(args.activation, z));
   });
 }
 
@@ -94,11 +85,14 @@ void backward(const Layout& in, const Layout& out, const Backward<T>& args) {
   for_each_element(in, out, [&](int64_t i, int64_t o, int64_t c, int64_t byte, int64_t bit) {
     const auto x = static_cast<Compute<T>>(args.x[i]);
     auto dy = static_cast<Compute<T>>(args.dy[o]);
+    Compute<T> factor = 1;
     if (args.mask) {
-      if (!(args.mask[byte] >> bit & 1)) dy = 0;
-    } else if (args.relu && !passes(args.relu_shift ? args.scale[c] * x + args.relu_shift[c] : x)) {
-      dy = 0;
+      const double slope = args.activation ? args.activation->slope : 0;
+      if (!(args.mask[byte] >> bit & 1)) factor = static_cast<Compute<T>>(slope);
+    } else {
+      factor = derivative(args.activation, args.shift ? args.scale[c] * x + args.shift[c] : x);
     }
+    dy = factor == 0 ? 0 : factor * dy;
     const Compute<T> deviation = x - args.centre[c];
     if (args.dx) {
       Compute<T> dx = args.scale[c] * dy;
@@ -114,23 +108,22 @@ void backward(const Layout& in, const Layout& out, const Backward<T>& args) {
 }
 
 template <class T>
-void correct(const Layout& in, const Group& group, const Correct<T>& args) {
-  for_each_offset(in, group, [&](int64_t base, int64_t index) {
+void correct(const Layout& in, Points points, const Correct<T>& args) {
+  for (int64_t i = 0; i < points.count; ++i)
     for (int64_t c = 0; c < in.channels; ++c) {
-      const auto x = static_cast<Compute<T>>(args.sampled_x[place_in_copy(in, group, index, c)]);
+      const auto x = static_cast<Compute<T>>(args.sample.at(i, c));
       const Compute<T> correction = args.offset[c] + args.slope[c] * (x - args.group_mean[c]);
-      T& dx = args.dx[base + c * in.channel_stride];
+      T& dx = args.dx[offset_of(in, points[i]) + c * in.channel_stride];
       dx = static_cast<T>(static_cast<Compute<T>>(dx) - correction);
     }
-  });
 }
 
 #define INSTANTIATE(T, name)                                                \
-  template void moments(const Layout&, const T*, const Group&, Moments&);   \
-  template void gather(const Layout&, const T*, const Group&, T*);          \
+  template void moments(const Layout&, const T*, Points, Moments&);         \
+  template void gather(const Layout&, const T*, Points, SampleCopy<T>);     \
   template void apply(const Layout&, const Layout&, const Apply<T>&);       \
   template void backward(const Layout&, const Layout&, const Backward<T>&); \
-  template void correct(const Layout&, const Group&, const Correct<T>&);
+  template void correct(const Layout&, Points, const Correct<T>&);
 SAMPLENORM_FOR_EACH_TYPE(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -6,17 +6,15 @@
 
 #include "core/moments.h"
 #include "kernels/arguments.h"
-#include "samplenorm/sample.h"
 
 namespace samplenorm::reference {
 
-/// Count, mean and M2 of the group's points, per channel.
+/// Count, mean and M2 of the points, per channel.
 template <class T>
-void moments(const Layout& in, const T* x, const Group& group, Moments& out);
+void moments(const Layout& in, const T* x, Points points, Moments& out);
 
-/// Copies the group's points: for channels last point by point, for contiguous tensors channel by channel.
 template <class T>
-void gather(const Layout& in, const T* x, const Group& group, T* sampled_x);
+void gather(const Layout& in, const T* x, Points points, SampleCopy<T> copy);
 
 template <class T>
 void apply(const Layout& in, const Layout& out, const Apply<T>& arguments);
@@ -25,6 +23,6 @@ template <class T>
 void backward(const Layout& in, const Layout& out, const Backward<T>& arguments);
 
 template <class T>
-void correct(const Layout& in, const Group& group, const Correct<T>& arguments);
+void correct(const Layout& in, Points points, const Correct<T>& arguments);
 
 }  // namespace samplenorm::reference

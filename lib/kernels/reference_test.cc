@@ -42,7 +42,7 @@ TYPED_TEST(ReferenceTest, MomentsAreThoseOfThePointsInTheGroupsBoxes) {
     for (const Group& group : groups_in(sizes)) {
       std::vector<double> mean(static_cast<size_t>(sizes.c), 9), m2(static_cast<size_t>(sizes.c), 9);
       Moments out{9, mean, m2};
-      moments(x.layout(), x.data.data(), group, out);
+      moments(x.layout(), x.data.data(), listed(numbers_of(group, sizes)), out);
       for (int64_t c = 0; c < sizes.c; ++c) {
         std::vector<long double> values;
         for_each_index(sizes, [&](int64_t n, int64_t channel, int64_t d, int64_t h, int64_t w) {
@@ -64,12 +64,13 @@ TYPED_TEST(ReferenceTest, ApplyScalesShiftsAddsTheResidualAndCutsOff) {
   for_each_case([&](const Sizes& sizes, Format format) {
     const auto x = this->tensor(sizes, format), residual = this->tensor(sizes, format);
     const auto scale = this->channels(sizes), shift = this->channels(sizes);
+    const Activation f = find_activation("relu");
     for (const bool with_residual : {false, true})
       for (const bool relu : {false, true}) {
         auto y = this->tensor(sizes, format);
         apply<TypeParam>(x.layout(), x.layout(),
                          {x.data.data(), with_residual ? residual.data.data() : nullptr, scale.data(), shift.data(),
-                          relu, y.begin()});
+                          relu ? &f : nullptr, y.begin()});
         for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
           double expected = x.at(n, c, d, h, w) * scale[static_cast<size_t>(c)] + shift[static_cast<size_t>(c)];
           if (with_residual) expected += residual.at(n, c, d, h, w);
@@ -86,8 +87,9 @@ TYPED_TEST(ReferenceTest, ApplySetsTheMaskBitsOfPositiveResultsAlone) {
     const auto scale = this->channels(sizes), shift = this->channels(sizes);
     auto y = this->tensor(sizes, format);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())), 0xFF);
+    const Activation relu = find_activation("relu");
     apply<TypeParam>(x.layout(), x.layout(),
-                     {x.data.data(), residual.data.data(), scale.data(), shift.data(), true, y.begin(), mask.data()});
+                     {x.data.data(), residual.data.data(), scale.data(), shift.data(), &relu, y.begin(), mask.data()});
     int64_t positive = 0;
     for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
       const size_t i = x.index(n, c, d, h, w);
@@ -103,7 +105,8 @@ TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndGivesBothSums) {
   for_each_case([&](const Sizes& sizes, Format format) {
     const auto x = this->tensor(sizes, format), dy = this->tensor(sizes, format);
     const auto centre = this->channels(sizes), scale = this->channels(sizes);
-    const auto relu_shift = this->channels(sizes);
+    const auto shift = this->channels(sizes);
+    const Activation f = find_activation("relu");
     const auto offset = this->channels(sizes), slope = this->channels(sizes);
     std::vector<uint8_t> mask(static_cast<size_t>(sizes.n * mask_row_bytes(x.layout())));
     for (uint8_t& byte : mask) byte = static_cast<uint8_t>(this->random());
@@ -118,8 +121,8 @@ TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndGivesBothSums) {
                              .x = x.data.data(),
                              .centre = centre.data(),
                              .scale = scale.data(),
-                             .relu = relu == kFromX || relu == kFromY,
-                             .relu_shift = relu == kFromY ? nullptr : relu_shift.data(),
+                             .activation = relu == kFromX || relu == kFromY ? &f : nullptr,
+                             .shift = relu == kFromY ? nullptr : shift.data(),
                              .mask = relu == kFromMask ? mask.data() : nullptr,
                              .offset = corrected ? offset.data() : nullptr,
                              .slope = corrected ? slope.data() : nullptr,
@@ -130,7 +133,7 @@ TYPED_TEST(ReferenceTest, BackwardScalesTheGradientAndGivesBothSums) {
         for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
           const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
           bool passes = true;
-          if (relu == kFromX) passes = x.value(i) * scale[at] + relu_shift[at] > 0;
+          if (relu == kFromX) passes = x.value(i) * scale[at] + shift[at] > 0;
           if (relu == kFromY) passes = x.value(i) > 0;
           if (relu == kFromMask) passes = bit_of(mask, x.layout(), i);
           const double gradient = passes ? dy.value(i) : 0;
@@ -153,9 +156,11 @@ TYPED_TEST(ReferenceTest, CorrectSubtractsALineInXOnTheGroupsPointsAlone) {
     const auto mean = this->channels(sizes), offset = this->channels(sizes), slope = this->channels(sizes);
     for (const Group& group : groups_in(sizes)) {
       std::vector<TypeParam> sampled(static_cast<size_t>(group.points() * sizes.c));
-      gather(x.layout(), x.data.data(), group, sampled.data());
+      const auto numbers = numbers_of(group, sizes);
+      gather(x.layout(), x.data.data(), listed(numbers), dense_copy(x.layout(), sampled.data(), group.points()));
+      const auto sample = dense_copy<const TypeParam>(x.layout(), sampled.data(), group.points());
       auto dx = before;
-      correct<TypeParam>(x.layout(), group, {sampled.data(), mean.data(), offset.data(), slope.data(), dx.begin()});
+      correct<TypeParam>(x.layout(), listed(numbers), {sample, mean.data(), offset.data(), slope.data(), dx.begin()});
       for_each_index(sizes, [&](int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
         const size_t i = x.index(n, c, d, h, w), at = static_cast<size_t>(c);
         double expected = before.value(i);

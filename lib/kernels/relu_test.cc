@@ -29,15 +29,16 @@ class ReluTest : public ::testing::Test {
     const std::vector<C> scales(channels, scale), shifts(channels, shift), means(channels, C{0});
     result.sum.resize(channels);
     result.sum_x.resize(channels);
+    const Activation relu = find_activation("relu");
     apply<T>(x.layout(), x.layout(),
-             {x.data.data(), nullptr, scales.data(), shifts.data(), true, result.y.begin(), result.mask.data()});
+             {x.data.data(), nullptr, scales.data(), shifts.data(), &relu, result.y.begin(), result.mask.data()});
     backward<T>(x.layout(), x.layout(),
                 {.dy = dy.data(),
                  .x = x.data.data(),
                  .centre = means.data(),
                  .scale = scales.data(),
-                 .relu = true,
-                 .relu_shift = shifts.data(),
+                 .activation = &relu,
+                 .shift = shifts.data(),
                  .mask = from_mask ? result.mask.data() : nullptr,
                  .dx = result.dx.begin(),
                  .dresidual = result.dresidual.begin(),

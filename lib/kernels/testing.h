@@ -11,6 +11,8 @@
 
 #include "core/float16.h"
 #include "core/layout.h"
+#include "core/points.h"
+#include "kernels/arguments.h"
 #include "samplenorm/sample.h"
 
 namespace samplenorm {
@@ -102,6 +104,18 @@ inline std::vector<Group> groups_in(const Sizes& sizes) {
                          {{{0, sizes.n, 2}, {0, sizes.d, 2}, {sizes.h / 3, sizes.h, 3}, {0, sizes.w, 2}},
                           {{1, sizes.n, 2}, {sizes.d - 1, sizes.d}, {0, sizes.h, 3}, {sizes.w - 1, sizes.w}}}};
   return {all, steps, several};
+}
+
+inline std::vector<int64_t> numbers_of(const Group& group, const Sizes& sizes) {
+  return point_numbers(group, {0, sizes.n, sizes.d, sizes.h, sizes.w}, 0);
+}
+inline Points listed(const std::vector<int64_t>& numbers) { return {numbers.data(), 0, std::ssize(numbers)}; }
+
+/// Without gaps: point by point for channels last, else channel by channel.
+template <class T>
+SampleCopy<T> dense_copy(const Layout& layout, T* data, int64_t points) {
+  if (is_channels_last(layout)) return {data, layout.channels, 1};
+  return {data, 1, points};
 }
 
 /// Calls visit(sizes, format) for all of both.

@@ -41,7 +41,7 @@ std::vector<int64_t> AffineNorm::all_but_channels(const torch::Tensor& x) {
 torch::Tensor AffineNorm::scale_and_finish(const torch::Tensor& xhat, const torch::Tensor& residual) const {
   torch::Tensor y = xhat;
   if (weight.defined()) y = y * per_channel(weight, y) + per_channel(bias, y);
-  return finish(y, residual, options.relu());
+  return finish(y, residual, options.activation());
 }
 
 void AffineNorm::update_running(const torch::Tensor& mean, const torch::Tensor& spread) {

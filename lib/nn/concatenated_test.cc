@@ -25,7 +25,7 @@ Concatenation make_concatenation(const std::string& spec, torch::MemoryFormat fo
 }
 
 TEST(Concatenated, GivesWhatTheConcatenatedInputGivesInTrainingAndEvaluation) {
-  for (const char* spec : {"BN", "FS-1/8", "LS-1/8"})
+  for (const char* spec : {"BN", "FS-1/8", "LS-1/8;least=1"})
     for (const auto format : {torch::MemoryFormat::ChannelsLast, torch::MemoryFormat::Contiguous}) {
       Concatenation parts = make_concatenation(spec, format), whole = make_concatenation(spec, format);
       for (const bool training : {true, false}) {
@@ -46,7 +46,7 @@ TEST(Concatenated, GivesWhatTheConcatenatedInputGivesInTrainingAndEvaluation) {
 }
 
 TEST(Concatenated, RefusesAnotherNumberOfChannels) {
-  Concatenation made = make_concatenation("LS-1/8", torch::MemoryFormat::Contiguous);
+  Concatenation made = make_concatenation("LS-1/8;least=1", torch::MemoryFormat::Contiguous);
   const std::vector<torch::Tensor> two(made.inputs.begin(), made.inputs.begin() + 2);
   EXPECT_THROW(made.layer->forward_concatenated(two), c10::Error);
 }
@@ -56,7 +56,7 @@ TEST(Lean, LayerTrainsLikeTheOneThatKeepsX) {
   const auto x = torch::randn({8, 16, 10, 10});
   std::vector<torch::Tensor> gradients;
   for (const bool lean : {false, true}) {
-    SampledBatchNorm2d layer(NormOptions(16).spec("LS-1/16").relu(true).lean(lean));
+    SampledBatchNorm2d layer(NormOptions(16).spec("LS-1/16;least=1").relu(true).lean(lean));
     set_seed(*layer, 4);
     auto input = x.clone().requires_grad_();
     (layer->forward(input) * torch::linspace(-1, 1, 10)).sum().backward();

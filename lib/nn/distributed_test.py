@@ -49,7 +49,7 @@ def assert_same(mine, whole, rows):
 def sync_equals_one_process(rank, ranks):
     operator, group = load(), dist.group.WORLD.group_name
     rows = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
-    for spec in ("BN", "FS-1/4", "LS-1/4"):
+    for spec in ("BN", "FS-1/4", "LS-1/4;least=1"):
         assert_same(results(operator, rows, spec, rank, ranks, group), results(operator, slice(None), spec), rows)
 
 
@@ -75,7 +75,7 @@ def local_equals_a_statistic_batch_in_one_process(rank, ranks):
     operator = load()
     share = ROWS // ranks
     rows = slice(rank * share, (rank + 1) * share)
-    for spec in ("BN", "BS-1/2", "FS-1/4", "LS-1/4"):
+    for spec in ("BN", "BS-1/2", "FS-1/4", "LS-1/4;least=1"):
         whole = results(operator, slice(None), f"{spec};stat_batch={share}")
         assert_same(results(operator, rows, spec, rank, ranks), whole, rows)
 
@@ -87,10 +87,10 @@ def sync_works_under_torch_compile(rank, ranks):
 
     @torch.compile(backend="aot_eager", fullgraph=True)
     def layer(x, weight, bias):
-        return operator([x * 2], weight, bias, None, "LS-1/4", KEY, 1e-5, True, False, group, rank, ranks)[0] + 1
+        return operator([x * 2], weight, bias, None, "LS-1/4;least=1", KEY, 1e-5, True, False, group, rank, ranks)[0] + 1
 
     def plain(x, weight, bias):
-        return operator([x * 2], weight, bias, None, "LS-1/4", KEY, 1e-5, True)[0] + 1
+        return operator([x * 2], weight, bias, None, "LS-1/4;least=1", KEY, 1e-5, True)[0] + 1
 
     mine, whole = x[rows].clone().requires_grad_(), x.clone().requires_grad_()
     y, expected = layer(mine, weight, bias), plain(whole, weight, bias)

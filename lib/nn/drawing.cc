@@ -5,23 +5,15 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
-#include "nn/implementation.h"
+#include "nn/few_points.h"
+#include "nn/checks.h"
 #include "nn/virtual_rows.h"
 #include "samplenorm/virtual_batch.h"
 
 namespace samplenorm {
 namespace {
 
-Key key_of(const at::Tensor& key, int64_t rank, int64_t ranks) {
-  const KeyNumbers numbers = key_numbers(key, rank, ranks);
-  const auto number = [&](size_t i) { return static_cast<uint64_t>(numbers[i]); };
-  return {.seed = number(0),
-          .layer = number(1),
-          .epoch = number(2),
-          .step = number(3),
-          .rank = number(4),
-          .ranks = number(5)};
-}
+Key key_from(const at::Tensor& key, int64_t rank, int64_t ranks) { return key_of(key_numbers(key, rank, ranks)); }
 
 /// A notation as Python sees it: a class and no operators, since its answers are no tensors of a graph.
 struct Notation : torch::CustomClassHolder {
@@ -46,29 +38,35 @@ struct Notation : torch::CustomClassHolder {
   /// of rows (of the whole tensor), depths, heights and widths.
   std::tuple<std::vector<double>, std::vector<int64_t>, std::vector<std::vector<int64_t>>> sample(
       const std::vector<int64_t>& sizes, const at::Tensor& key, int64_t rank, int64_t ranks, bool sync) const {
-    const Plan plan = make_plan(sizes, spec, key_of(key, rank, ranks), sync);
     std::vector<double> weights;
     std::vector<int64_t> chunks;
     std::vector<std::vector<int64_t>> boxes;
-    for (size_t k = 0; k < plan.chunks.size(); ++k) {
-      const int64_t first_row = plan.chunks[k].first_row;
-      for (const Group& group : plan.chunks[k].sample.groups) {
+    int64_t number = 0;
+    for (const Chunk& chunk : draw_chunks(sizes, spec, key_from(key, rank, ranks), sync)) {
+      for (const Group& group : chunk.sample.groups) {
         for (Box box : group.boxes) {
-          box.rows.begin += first_row;
-          box.rows.end += first_row;
+          box.rows.begin += chunk.first_row;
+          box.rows.end += chunk.first_row;
           boxes.push_back({std::ssize(weights)});
           for (const Range& range : {box.rows, box.depths, box.heights, box.widths})
             boxes.back().insert(boxes.back().end(), {range.begin, range.end, range.step});
         }
         weights.push_back(group.weight);
-        chunks.push_back(static_cast<int64_t>(k));
+        chunks.push_back(number);
       }
+      ++number;
     }
     return {weights, chunks, boxes};
   }
 
+  /// fewest_points() of the plan of such an input.
+  std::optional<int64_t> fewest_points(const std::vector<int64_t>& sizes, const at::Tensor& key, int64_t rank,
+                                       int64_t ranks, bool sync) const {
+    return samplenorm::fewest_points(Plan(sizes, spec, key_from(key, rank, ranks), sync), sync ? ranks : 1);
+  }
+
   bool carries_virtual_rows(const at::Tensor& key, int64_t rank, int64_t ranks) const {
-    return samplenorm::carries_virtual_rows(spec.nodes, key_of(key, rank, ranks));
+    return samplenorm::carries_virtual_rows(spec.nodes, key_from(key, rank, ranks));
   }
 
   Spec spec;
@@ -76,8 +74,8 @@ struct Notation : torch::CustomClassHolder {
 
 at::Tensor rows(at::IntArrayRef sizes, const at::Tensor& mean, const at::Tensor& std, const OptionalTensor& root,
                 const at::Tensor& key, int64_t chunk) {
-  const Key parsed_key = key_of(key, 0, 1);
-  return virtual_rows(sizes, {mean, std, value_or_undefined(root)}, parsed_key.seed, parsed_key.step,
+  const Key parsed_key = key_from(key, 0, 1);
+  return virtual_rows(sizes, {mean, std, root.value_or(at::Tensor())}, parsed_key.seed, parsed_key.step,
                       static_cast<uint64_t>(chunk));
 }
 
@@ -104,6 +102,9 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
       .def("sample",
            [](const c10::intrusive_ptr<Notation>& self, const std::vector<int64_t>& sizes, const at::Tensor& key,
               int64_t rank, int64_t ranks, bool sync) { return self->sample(sizes, key, rank, ranks, sync); })
+      .def("fewest_points",
+           [](const c10::intrusive_ptr<Notation>& self, const std::vector<int64_t>& sizes, const at::Tensor& key,
+              int64_t rank, int64_t ranks, bool sync) { return self->fewest_points(sizes, key, rank, ranks, sync); })
       .def("carries_virtual_rows", [](const c10::intrusive_ptr<Notation>& self, const at::Tensor& key, int64_t rank,
                                       int64_t ranks) { return self->carries_virtual_rows(key, rank, ranks); });
   library.class_<StatisticsForPython>("DatasetStatistics")

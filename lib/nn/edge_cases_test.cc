@@ -19,7 +19,8 @@ torch::Tensor train(const std::string& spec, const torch::Tensor& x, bool relu =
 }
 
 class EverySpec : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Methods, EverySpec, ::testing::Values("BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4", "FRS-1/3"),
+INSTANTIATE_TEST_SUITE_P(Methods, EverySpec,
+                         ::testing::Values("BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4;least=1", "FRS-1/3"),
                          [](const auto& one) {
                            return std::string(one.param).substr(0, std::string(one.param).find('-'));
                          });
@@ -98,13 +99,49 @@ TEST(EdgeCases, FusedReluLetsNanPassAsTorchsRelu) {
 
 TEST(EdgeCases, ASampleOfOneValueIsRefusedWithItsNameAndTheInputsSize) {
   try {
-    train("BS-1/8", torch::randn({8, 3}));
+    train("BS-1/8;least=1", torch::randn({8, 3}));
     FAIL() << "accepted";
   } catch (const c10::Error& error) {
     const std::string message = error.what_without_backtrace();
     EXPECT_NE(message.find("Expected more than 1 value per channel when training"), std::string::npos) << message;
-    EXPECT_NE(message.find("BS-1/8"), std::string::npos) << message;
+    EXPECT_NE(message.find("BS-1/8;least=1"), std::string::npos) << message;
     EXPECT_NE(message.find("[8, 3]"), std::string::npos) << message;
+  }
+}
+
+TEST(EdgeCases, WhatBatchNormAcceptsIsAcceptedAndTheRestGetsTorchsComplaint) {
+  const auto complaint = [](const auto& action) -> std::string {
+    try {
+      action();
+    } catch (const c10::Error& error) {
+      return error.what_without_backtrace();
+    }
+    return "none";
+  };
+  const std::vector<std::vector<int64_t>> accepted = {
+      {2, 3}, {2, 3, 1, 1}, {1, 3, 1, 2}, {1, 3, 2, 1}, {2, 3, 1, 1, 1}};
+  for (const std::string spec : {"BN", "NS-1/128", "BS-1/128", "FS-1/64", "LS-1/64", "FRS-1/1000"}) {
+    for (const auto& sizes : accepted) {
+      torch::Tensor x = torch::randn(sizes).requires_grad_();
+      torch::Tensor y = train(spec, x), expected = train("BN", x);
+      EXPECT_TRUE(close(y, expected, 1e-5, 1e-5)) << spec << " " << x.sizes();
+      y.backward(torch::randn_like(y));
+      EXPECT_TRUE(x.grad().isfinite().all().item<bool>()) << spec << " " << x.sizes();
+    }
+    const torch::Tensor one = torch::randn({1, 3, 1, 1});
+    const std::string expected = complaint([&] { torch::nn::BatchNorm2d(3)->forward(one); });
+    EXPECT_NE(expected.find("Expected more than 1 value per channel when training"), std::string::npos);
+    EXPECT_EQ(complaint([&] { train(spec, one); }).substr(0, expected.size()), expected) << spec;
+  }
+}
+
+TEST(EdgeCases, OneVirtualRowOfOnePointIsEnough) {
+  for (const std::string spec : {"VDN-1/4", "NS-1/4+VDN-1/4", "LS-1/64+VDN-1/4"}) {
+    torch::Tensor x = torch::randn({4, 3}).requires_grad_();
+    torch::Tensor y = train(spec, x);
+    y.backward(torch::randn_like(y));
+    EXPECT_TRUE(y.isfinite().all().item<bool>()) << spec;
+    EXPECT_TRUE(x.grad().isfinite().all().item<bool>()) << spec;
   }
 }
 
@@ -114,10 +151,10 @@ TEST(EdgeCases, OneRowIsEnoughWhereTheMapHasSeveralPoints) {
 }
 
 TEST(EdgeCases, AGroupOfOnePointInAMixCountsWithVarianceZero) {
-  SampledBatchNorm1d layer(NormOptions(1).spec("NS-4/4+VDN-1/4;decay=1"));
-  layer->forward(torch::tensor({{100.F}, {0.F}, {2.F}, {0.F}, {2.F}}));
+  SampledBatchNorm1d layer(NormOptions(1).spec("NS-1/4+VDN-2/4;decay=1;least=1"));
+  layer->forward(torch::tensor({{0.F}, {2.F}, {100.F}, {0.F}, {2.F}}));
   EXPECT_FLOAT_EQ(layer->running_mean.item<float>(), 0.5F * 100 + 0.5F * 1);
-  EXPECT_FLOAT_EQ(layer->running_var.item<float>(), 0.5F * 0 + 0.5F * 4 / 3);
+  EXPECT_FLOAT_EQ(layer->running_var.item<float>(), 0.5F * 0 + 0.5F * 2);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class GroupNorm : public AffineNorm {
       return values.defined() ? values.to(x.dtype()) : values;
     };
     const torch::Tensor y = torch::group_norm(x, groups_, parameter(weight), parameter(bias), options.eps());
-    return finish(y, residual, options.relu());
+    return finish(y, residual, options.activation());
   }
 
  private:

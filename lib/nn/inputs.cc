@@ -5,14 +5,15 @@
 
 namespace samplenorm {
 
-Inputs::Inputs(at::TensorList tensors, at::IntArrayRef whole_sizes) {
-  const bool channels_last = lies_channels_last(tensors[0]);
+Inputs::Inputs(at::TensorList tensors, at::IntArrayRef whole_sizes, bool channels_last)
+    : whole_(layout_of(whole_sizes, channels_last)) {
   int64_t first_channel = 0;
-  for (const at::Tensor& tensor : tensors) {
-    parts_.push_back({in_format(tensor, channels_last), first_channel, layout_of(tensor.sizes(), channels_last)});
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor& tensor = tensors[i];
+    if (tensor.size(1) > 0)
+      parts_.push_back({in_format(tensor, channels_last), i, first_channel, layout_of(tensor.sizes(), channels_last)});
     first_channel += tensor.size(1);
   }
-  whole_ = layout_of(whole_sizes, channels_last);
 }
 
 Layout Inputs::within_whole(const Part& part) const {

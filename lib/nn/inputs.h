@@ -6,14 +6,16 @@
 
 namespace samplenorm {
 
-/// One or more tensors as the kernels see them: dense, all in the memory format of the first, each a range of the
-/// channels of the whole.
+/// One or more tensors as the kernels see them: dense, all in one memory format, each a range of the channels of the
+/// whole.
 class Inputs {
  public:
-  Inputs(at::TensorList tensors, at::IntArrayRef whole_sizes);
+  Inputs(at::TensorList tensors, at::IntArrayRef whole_sizes, bool channels_last);
 
+  /// Of a tensor that has channels.
   struct Part {
     at::Tensor tensor;
+    size_t index;  ///< in the list of tensors
     int64_t first_channel;
     Layout layout;
   };

@@ -1,5 +1,6 @@
 #include <torch/torch.h>
 
+#include "nn/few_points.h"
 #include "samplenorm/norm.h"
 
 namespace samplenorm {
@@ -12,6 +13,18 @@ void for_each_draws(torch::nn::Module& model, Visit visit) {
   if (auto* draws = dynamic_cast<Draws*>(&model)) visit(*draws);
 }
 
+/// One watch for all layers, which know their names then.
+void watch_points(torch::nn::Module& model) {
+  std::map<SampledBatchNormImpl*, std::string> names;
+  const auto add = [&](torch::nn::Module& module, const std::string& name) {
+    if (auto* layer = dynamic_cast<SampledBatchNormImpl*>(&module)) names.try_emplace(layer, name);
+  };
+  for (const auto& item : model.named_modules("", /*include_self=*/false)) add(*item.value(), item.key());
+  add(model, "");
+  const auto watch = std::make_shared<PointsWatch>(names.size());
+  for (const auto& [layer, name] : names) layer->few_points = std::make_shared<FewPoints>(FewPoints{name, watch});
+}
+
 }  // namespace
 
 void set_seed(torch::nn::Module& model, uint64_t seed) {
@@ -20,6 +33,7 @@ void set_seed(torch::nn::Module& model, uint64_t seed) {
     draws.key.seed = seed;
     draws.key.layer = number++;
   });
+  watch_points(model);
 }
 
 void set_epoch(torch::nn::Module& model, uint64_t epoch) {

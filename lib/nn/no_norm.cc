@@ -9,7 +9,7 @@ class NoNorm : public Norm {
   using Norm::Norm;
 
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual) override {
-    return finish(x, residual, options.relu());
+    return finish(x, residual, options.activation());
   }
 };
 

@@ -6,55 +6,30 @@
 
 #include <algorithm>
 
-#include "nn/implementation.h"
-#include "nn/tensor_layout.h"
+#include "nn/checks.h"
+#include "nn/driver.h"
 
 namespace samplenorm {
 namespace meta {
-
-/// A tensor of symbolic sizes, as torch.compile has them for shapes that change, with the sizes that they stand for:
-/// how many points a sample has is no formula of them, so that a graph holds for the sizes it was made with.
-at::Tensor concrete(const at::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return tensor;
-  const auto numbers = [](c10::SymIntArrayRef symbols) {
-    std::vector<int64_t> result;
-    for (const c10::SymInt& symbol : symbols) result.push_back(symbol.guard_int(__FILE__, __LINE__));
-    return result;
-  };
-  return at::empty_strided(numbers(tensor.sym_sizes()), numbers(tensor.sym_strides()), tensor.options());
-}
-
-OptionalTensor concrete(const OptionalTensor& tensor) { return tensor ? OptionalTensor(concrete(*tensor)) : tensor; }
-
-std::vector<at::Tensor> concrete(at::TensorList tensors) {
-  std::vector<at::Tensor> result;
-  for (const at::Tensor& tensor : tensors) result.push_back(concrete(tensor));
-  return result;
-}
+namespace {
 
 SAMPLENORM_FORWARD(forward) {
-  (void)key, (void)lean, (void)rank, (void)ranks;
-  const std::vector<at::Tensor> inputs = concrete(x);
-  const OptionalTensor gamma = concrete(weight), beta = concrete(bias), added = concrete(residual);
-  const std::vector<int64_t> sizes = whole_sizes(inputs);
-  const PlanSizes plan = plan_sizes(sizes, parse(spec), !group.empty());
-  const ForwardArguments arguments{inputs, sizes, gamma, beta, added, eps, relu};
-  check_forward(arguments);
-  return allocate_outputs(arguments, plan).tuple();
+  (void)key, (void)eps, (void)lean, (void)rank;
+  const DimVector sizes = whole_sizes(x);
+  check_forward(x, sizes, weight, bias, residual, activation);
+  const PlanSizes plan = plan_sizes(sizes, parsed(spec), !group.empty(), ranks);
+  return empty_outputs(x, plan, keep, needs_mask(residual, activation)).tuple();
 }
 
 SAMPLENORM_BACKWARD(backward) {
-  (void)key, (void)relu, (void)rank, (void)ranks;
-  const std::vector<at::Tensor> inputs = concrete(x);
-  const std::vector<int64_t> sizes = whole_sizes(inputs);
-  const at::Tensor gradient = concrete(dy), means = concrete(mean), rstds = concrete(rstd);
-  const at::Tensor group_means = concrete(group_mean), copy = concrete(sampled_x);
-  const OptionalTensor gamma = concrete(weight), beta = concrete(bias), bits = concrete(mask);
-  const BackwardArguments arguments{gradient, inputs, sizes, gamma, beta, means, rstds, group_means, copy, bits, lean};
-  check_backward(arguments, plan_sizes(sizes, parse(spec), !group.empty()));
-  return allocate_gradients(arguments).tuple();
+  (void)weight, (void)bias, (void)key, (void)rank;
+  const DimVector sizes = whole_sizes(x);
+  const Normalized saved{{}, statistics, sample, mask.value_or(at::Tensor())};
+  check_backward(dy, x, sizes, saved, plan_sizes(sizes, parsed(spec), !group.empty(), ranks), activation, lean);
+  return empty_gradients(x, saved, want_dx).tuple();
 }
 
+}  // namespace
 }  // namespace meta
 
 namespace {
@@ -65,13 +40,14 @@ OptionalTensor if_defined(const at::Tensor& tensor) { return tensor.defined() ? 
 
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, const at::Tensor& key, double eps,
-                              bool relu, bool lean, const std::string& group, int64_t rank, int64_t ranks) {
+                              const std::string& activation, bool lean, const std::string& group, int64_t rank,
+                              int64_t ranks, bool keep) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("samplenorm::sampled_batch_norm", "")
-                             .typed<decltype(cpu::forward)>();
-  auto [y, mean, rstd, unbiased_var, group_mean, sampled_x, mask] = op.call(
-      x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key, eps, relu, lean, group, rank, ranks);
-  return {y, mean, rstd, unbiased_var, group_mean, sampled_x, mask};
+                             .typed<decltype(driver::forward<registered_steps>)>();
+  auto [y, statistics, sample, mask] = op.call(x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key,
+                                               eps, activation, lean, group, rank, ranks, keep);
+  return {y, statistics, sample, mask};
 }
 
 at::Tensor key_tensor(at::IntArrayRef numbers) {
@@ -82,41 +58,32 @@ at::Tensor key_tensor(at::IntArrayRef numbers) {
 
 Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, const at::Tensor& weight,
                                       const at::Tensor& bias, const Normalized& saved, const std::string& spec,
-                                      const at::Tensor& key, bool relu, bool lean, const std::string& group,
-                                      int64_t rank, int64_t ranks) {
+                                      const at::Tensor& key, const std::string& activation, bool lean,
+                                      const std::string& group, int64_t rank, int64_t ranks, bool want_dx) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("samplenorm::sampled_batch_norm_backward", "")
-                             .typed<decltype(cpu::backward)>();
-  // A mask of one dimension is the empty one of a layer that needs none.
-  const OptionalTensor mask = saved.mask.dim() == 2 ? OptionalTensor(saved.mask) : std::nullopt;
+                             .typed<decltype(driver::backward<registered_steps>)>();
   auto [dx, dweight, dbias, dresidual] =
-      op.call(dy, x, if_defined(weight), if_defined(bias), saved.mean, saved.rstd, saved.group_mean, saved.sampled_x,
-              mask, spec, key, relu, lean, group, rank, ranks);
+      op.call(dy, x, if_defined(weight), if_defined(bias), saved.statistics, saved.sample, mask_of(saved.mask), spec,
+              key, activation, lean, group, rank, ranks, want_dx);
   return {std::move(dx), dweight, dbias, dresidual};
 }
 
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
   library.def(
       "sampled_batch_norm(Tensor[] x, Tensor? weight, Tensor? bias, Tensor? residual, str spec, Tensor key, float eps, "
-      "bool relu, bool lean=False, str group=\"\", int rank=0, int ranks=1) -> (Tensor y, Tensor mean, Tensor rstd, "
-      "Tensor unbiased_var, Tensor "
-      "group_mean, "
-      "Tensor sampled_x, Tensor mask)");
+      "str activation=\"identity\", bool lean=False, str group=\"\", int rank=0, int ranks=1, bool keep=True) -> "
+      "(Tensor y, Tensor statistics, Tensor sample, Tensor mask)");
   library.def(
-      "sampled_batch_norm_backward(Tensor dy, Tensor[] x, Tensor? weight, Tensor? bias, Tensor mean, Tensor rstd, "
-      "Tensor group_mean, Tensor sampled_x, Tensor? mask, str spec, Tensor key, bool relu, bool lean=False, "
-      "str group=\"\", int rank=0, int ranks=1) -> "
+      "sampled_batch_norm_backward(Tensor dy, Tensor[] x, Tensor? weight, Tensor? bias, Tensor statistics, "
+      "Tensor sample, Tensor? mask, str spec, Tensor key, str activation=\"identity\", bool lean=False, "
+      "str group=\"\", int rank=0, int ranks=1, bool want_dx=True) -> "
       "(Tensor[] dx, Tensor dweight, Tensor dbias, Tensor dresidual)");
 }
 
-TORCH_LIBRARY_IMPL(samplenorm, CPU, library) {
-  library.impl("sampled_batch_norm", cpu::forward);
-  library.impl("sampled_batch_norm_backward", cpu::backward);
-}
-
 TORCH_LIBRARY_IMPL(samplenorm, CompositeExplicitAutograd, library) {
-  library.impl("sampled_batch_norm", aten::forward);
-  library.impl("sampled_batch_norm_backward", aten::backward);
+  library.impl("sampled_batch_norm", driver::forward<registered_steps>);
+  library.impl("sampled_batch_norm_backward", driver::backward<registered_steps>);
 }
 
 TORCH_LIBRARY_IMPL(samplenorm, Meta, library) {

@@ -13,9 +13,9 @@ EPS = 1e-5
 KEY = torch.tensor([7, 3, 2, 5])
 # Small ratios of small tensors: every method samples several points and leaves most out.
 SPECS = [
-    "BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4", "VDN-2/8", "FRS-1/3",
-    "NS-2/8+VDN-2/8", "BS-2/8+VDN-1/8", "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;beta=0.3",
-    "BN;stat_batch=3", "LS-1/2;stat_batch=3", "FS-1/4+VDN-1/8;stat_batch=3;redraw=step",
+    "BN", "NS-2/8", "BS-2/8", "FS-1/4", "LS-1/4;least=1", "VDN-2/8", "FRS-1/3",
+    "NS-2/8+VDN-2/8", "BS-2/8+VDN-1/8", "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;beta=0.3;least=1",
+    "BN;stat_batch=3", "LS-1/2;stat_batch=3;least=1", "FS-1/4+VDN-1/8;stat_batch=3;redraw=step",
 ]
 # Eight rows make chunks of 3, 3 and 2.
 SHAPES = {"1d": (8, 3), "sequence": (8, 2, 5), "2d": (8, 2, 3, 4), "3d": (8, 1, 2, 3, 2)}
@@ -69,7 +69,7 @@ def test_backward_passes_torchs_numerical_gradient_check(spec, shape, fusion, me
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)
-@pytest.mark.parametrize("spec", ["BN", "LS-1/4", "FS-1/4+VDN-2/8", "BS-1/2;stat_batch=3"])
+@pytest.mark.parametrize("spec", ["BN", "LS-1/4;least=1", "FS-1/4+VDN-2/8", "BS-1/2;stat_batch=3"])
 def test_second_derivative_passes_torchs_numerical_check(spec, fusion):
     relu, with_residual = FUSIONS[fusion]
     x, weight, bias, residual = inputs((5, 2, 2, 2))
@@ -114,12 +114,12 @@ def test_an_input_of_too_few_or_too_many_dimensions_is_an_error(sizes):
 def test_saved_tensors_of_another_size_or_type_are_an_error_not_a_stray_read():
     x, weight, bias, residual = inputs((5, 2, 3, 3))
     names = ("y", "mean", "rstd", "var", "group_mean", "sampled_x", "mask")
-    saved = dict(zip(names, call(x, weight, bias, residual, "LS-1/4", True)))
+    saved = dict(zip(names, call(x, weight, bias, residual, "LS-1/4;least=1", True)))
 
     def backward(**changed):
         s = {**saved, **changed}
         return ops.sampled_batch_norm_backward(x, [x], weight, bias, s["mean"], s["rstd"], s["group_mean"],
-                                               s["sampled_x"], s["mask"], "LS-1/4", KEY, True)
+                                               s["sampled_x"], s["mask"], "LS-1/4;least=1", KEY, True)
 
     backward()
     for name in ("mean", "rstd", "group_mean", "sampled_x", "mask"):
@@ -187,7 +187,7 @@ def test_mix_equals_the_plain_formula_written_in_python():
 
 @pytest.mark.parametrize("memory_format", FORMATS)
 @pytest.mark.parametrize("relu", [False, True])
-@pytest.mark.parametrize("spec", ["BN", "FS-1/4", "LS-1/4+VDN-2/8", "LS-1/2;stat_batch=3"])
+@pytest.mark.parametrize("spec", ["BN", "FS-1/4", "LS-1/4+VDN-2/8;least=1", "LS-1/2;stat_batch=3;least=1"])
 def test_several_inputs_give_what_their_concatenation_gives(spec, relu, memory_format):
     whole, weight, bias, _ = inputs((8, 12, 3, 4))
     parts = [FORMATS[memory_format](part.clone()).requires_grad_() for part in whole.split([1, 8, 3], 1)]
@@ -221,7 +221,7 @@ def test_inputs_that_do_not_fit_together_are_an_error():
 
 @pytest.mark.parametrize("memory_format", FORMATS)
 @pytest.mark.parametrize("relu", [False, True])
-@pytest.mark.parametrize("spec", ["FS-1/4", "LS-1/4", "FS-1/4+VDN-2/8", "LS-1/2;stat_batch=3"])
+@pytest.mark.parametrize("spec", ["FS-1/4", "LS-1/4;least=1", "FS-1/4+VDN-2/8", "LS-1/2;stat_batch=3;least=1"])
 def test_the_lean_mode_gives_the_same_gradients_and_keeps_y_not_x(spec, relu, memory_format):
     x, weight, bias, _ = inputs((8, 3, 4, 5))
     weight = weight.sign() * (weight.abs() + 0.5)
@@ -248,7 +248,7 @@ def test_the_lean_mode_keeps_x_where_y_does_not_tell_it(case):
     if case == "a large bias":
         bias[2] = 100
     tensors = [x.requires_grad_(), weight.requires_grad_(), bias.requires_grad_()]
-    arguments = (residual if case == "a residual" else None, "BN" if case == "statistics of all points" else "LS-1/4", True)
+    arguments = (residual if case == "a residual" else None, "BN" if case == "statistics of all points" else "LS-1/4;least=1", True)
     dy = torch.linspace(-1, 2, x.numel(), dtype=x.dtype).view_as(x)
     lean, full = (torch.autograd.grad(call(*tensors, *arguments, lean=lean)[0], tensors, dy) for lean in (True, False))
     assert all(torch.equal(a, b) for a, b in zip(lean, full))
@@ -256,6 +256,6 @@ def test_the_lean_mode_keeps_x_where_y_does_not_tell_it(case):
 
 def test_the_lean_mode_has_no_second_derivative_and_says_so():
     x, weight, bias, _ = inputs((8, 3, 4, 5))
-    y = call(x.requires_grad_(), weight.abs() + 1, bias, None, "LS-1/4", True, lean=True)[0]
+    y = call(x.requires_grad_(), weight.abs() + 1, bias, None, "LS-1/4;least=1", True, lean=True)[0]
     with pytest.raises(RuntimeError, match="lean mode keeps no x"):
         torch.autograd.grad(y.sum(), x, create_graph=True)

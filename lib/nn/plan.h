@@ -1,60 +1,87 @@
 #pragma once
 
-// What one call has to do, found from sizes alone: the chunks of rows that are normalized together, and the sample of
-// each.
+// What one call has to do, found on the host from sizes, notation and key alone: the chunks of rows that are normalized
+// together, and the sample of each.
 
 #include <ATen/core/Tensor.h>
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "core/runs.h"
 #include "samplenorm/notation.h"
 
 namespace samplenorm {
 
+/// What the sizes of results depend on: the same for every key, so that they are known before the key is.
+struct PlanSizes {
+  int64_t chunks = 1;
+  int64_t groups = 1;  ///< in the sample of every chunk
+  int64_t room = 0;    ///< points of the largest copy of the sample; 0 where every chunk is taken whole
+};
+/// Checks that there are 2 to 5 dimensions and, but for sync, rows after the virtual ones.
+PlanSizes plan_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync, int64_t ranks);
+
+/// Rows that are normalized together, and their sample, whose rows count from first_row.
 struct Chunk {
   int64_t first_row = 0;
   Shape shape;
-  Sample sample;                       ///< rows count from first_row
-  std::vector<std::vector<Run>> runs;  ///< of each group
-  std::vector<int64_t> first_in_copy;  ///< of each group: points before it in the copy of the sample
-  bool everything = false;             ///< one group of all points, whatever the key: nothing is copied
-
-  bool has_rows() const { return shape.all_rows() > 0; }
+  Sample sample;
 };
+/// The chunks of an input of these sizes; none of an empty one. With `sync`, one process's part of the sample; without,
+/// a rank counts its chunks after those of the ranks before it. Checks what plan_sizes() does and, but for sync, that
+/// there is more than one value per channel.
+std::vector<Chunk> draw_chunks(at::IntArrayRef sizes, const Spec& spec, const Key& key, bool sync = false);
 
-/// What the sizes of an operator's results depend on. It is the same for every key, so that they can be known before it
-/// is.
-struct PlanSizes {
-  int64_t chunks = 1;
-  int64_t groups = 1;         ///< in the sample of every chunk
-  int64_t room_for_copy = 0;  ///< points of the largest copy of a sample; 0 where the statistics are of all points
-};
-/// Checks that there are 2 to 5 dimensions and, but for sync, rows behind the virtual ones.
-PlanSizes plan_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync);
+/// A draw as the steps (steps.h) take it.
+class Plan {
+ public:
+  Plan(at::IntArrayRef sizes, const Spec& spec, const Key& key, bool sync);
 
-struct Plan {
   PlanSizes sizes;
-  std::vector<Chunk> chunks;      ///< one without a sample for an empty tensor
-  int64_t copied_points = 0;      ///< in the copy of the sample, over all chunks and groups
-  std::vector<int> contributors;  ///< with Sync: processes that have a part in the sample
+  std::vector<int64_t> rows;      ///< the first row of each chunk, then the end of the last
+  std::vector<int64_t> counts;    ///< points of each group of each chunk
+  std::vector<double> weights;    ///< of the groups, the same in all chunks
+  std::vector<int> contributors;  ///< with Sync: the processes that have a part in the sample
+  int64_t map_points = 1;
+
+  /// The steps' tensors.
+  struct Tensors {
+    at::Tensor points;  ///< the points' numbers, row * map_points + place in the map; none where all chunks are whole
+    at::Tensor counts;  ///< (chunks, groups)
+  };
+  /// On this device: copied there once, without waiting for it.
+  Tensors on(at::Device device) const;
+
+ private:
+  Tensors on_cpu_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Tensors> elsewhere_;
 };
 
 /// {seed, layer, epoch, step, rank, ranks}
 using KeyNumbers = std::array<int64_t, 6>;
+Key key_of(const KeyNumbers& numbers);
 
-/// With `sync` it is the plan of one process's part of the sample; without, a rank counts its chunks behind those of
-/// the ranks before it. Checks that there are 2 to 5 dimensions and, but for sync, something to sample and more than
-/// one value of it per channel. Plans are remembered: a layer asks for the same one at every step of an epoch.
-std::shared_ptr<const Plan> make_plan(at::IntArrayRef sizes, std::string_view notation, const KeyNumbers& key,
+/// parse(), remembered.
+const Spec& parsed(std::string_view notation);
+
+/// The plan for (notation, sizes, key). Plans are remembered, since a layer asks for the same one at every step of an
+/// epoch; those that were not asked for the longest are forgotten.
+std::shared_ptr<const Plan> find_plan(at::IntArrayRef sizes, std::string_view notation, const KeyNumbers& key,
                                       bool sync);
-Plan make_plan(at::IntArrayRef sizes, const Spec& spec, const Key& key, bool sync = false);
+/// How many plans are remembered, and the numbers of points in them.
+struct PlanUse {
+  size_t plans = 0;
+  int64_t points = 0;
+};
+PlanUse plans_in_memory();
 
-/// Points of the groups of a sample, of all processes with Sync: each of them must have some, and one more than one.
+/// `points` are those of each group, of all processes with Sync: every group needs a point, and at least one of them
+/// two.
 void check_values_per_channel(std::span<const double> points, at::IntArrayRef sizes, std::string_view notation);
 
 }  // namespace samplenorm

@@ -34,10 +34,10 @@ template <class T>
 void move_towards(const at::Tensor& running, const at::Tensor& batch, T share) {
   T* values = running.data_ptr<T>();
   const T* batch_values = batch.const_data_ptr<T>();
-  const int64_t chunks = batch.size(0), channels = batch.size(1);
+  const int64_t chunks = batch.size(0), channels = batch.size(1), step = batch.stride(0);
   for (int64_t c = 0; c < channels; ++c) {
     T sum = 0;
-    for (int64_t k = 0; k < chunks; ++k) sum += batch_values[k * channels + c];
+    for (int64_t k = 0; k < chunks; ++k) sum += batch_values[k * step + c];
     const T target = sum / static_cast<T>(chunks), change = target - values[c];
     values[c] = share < T{0.5} ? values[c] + share * change : target - change * (1 - share);
   }
@@ -48,9 +48,9 @@ void update_on_cpu(at::Tensor running_mean, at::Tensor running_var, at::Tensor n
                    const at::Tensor& mean, const at::Tensor& var, std::optional<double> momentum, bool first_is_batch) {
   check(running_mean, running_var, mean, var);
   const auto is_plain = [&](const at::Tensor& tensor) {
-    return tensor.is_contiguous() && tensor.scalar_type() == mean.scalar_type() && !tensor.is_inference();
+    return tensor.stride(-1) == 1 && tensor.scalar_type() == mean.scalar_type() && !tensor.is_inference();
   };
-  const bool plain = is_plain(running_mean) && is_plain(running_var) && is_plain(var) && mean.is_contiguous() &&
+  const bool plain = is_plain(running_mean) && is_plain(running_var) && is_plain(var) && mean.stride(-1) == 1 &&
                      num_batches_tracked.scalar_type() == at::kLong && !num_batches_tracked.is_inference() &&
                      (mean.scalar_type() == at::kFloat || mean.scalar_type() == at::kDouble);
   if (!plain) return update(running_mean, running_var, num_batches_tracked, mean, var, momentum, first_is_batch);

@@ -2,7 +2,9 @@
 
 #include <atomic>
 
+#include "nn/few_points.h"
 #include "nn/finish.h"
+#include "nn/checks.h"
 #include "nn/operators.h"
 #include "nn/plan.h"
 #include "samplenorm/norm.h"
@@ -29,11 +31,12 @@ void Norm::pretty_print(std::ostream& stream) const {
     stream << "None";
   }
   stream << ", affine=" << options.affine() << ", track_running_stats=" << options.track_running_stats()
-         << ", relu=" << options.relu() << ")";
+         << ", activation=" << options.activation() << ")";
 }
 
 SampledBatchNormImpl::SampledBatchNormImpl(const NormOptions& options_)
     : Norm(options_), spec_(parse(options_.spec())) {
+  activation_of(options.activation());  // throws for an unknown one
   key.layer = next_layer_number();
   const auto parameter = [&](const char* name) {
     return register_parameter(name, options.affine() ? torch::empty({options.num_features()}) : torch::Tensor(),
@@ -46,6 +49,7 @@ SampledBatchNormImpl::SampledBatchNormImpl(const NormOptions& options_)
   running_var = register_buffer("running_var", tracks ? torch::ones({options.num_features()}) : torch::Tensor());
   num_batches_tracked =
       register_buffer("num_batches_tracked", tracks ? torch::tensor(0, torch::kLong) : torch::Tensor());
+  few_points = watch_alone();
   SampledBatchNormImpl::reset();
 }
 
@@ -88,27 +92,39 @@ torch::Tensor SampledBatchNormImpl::forward_concatenated(torch::TensorList input
 torch::Tensor SampledBatchNormImpl::train_on(torch::TensorList x, const torch::Tensor& residual) {
   const std::array numbers = {static_cast<int64_t>(key.seed), static_cast<int64_t>(key.layer),
                               static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)};
-  const Normalized out =
-      sampled_batch_norm(x, weight, bias, residual, options.spec(), key_tensor(numbers), options.eps(), options.relu(),
-                         options.lean(), place.group, place.rank, place.ranks);
+  // A residual is fused with the activations that it can be fused with.
+  const bool fused = !residual.defined() || activation_of(options.activation()).piecewise_linear;
+  const Normalized out = sampled_batch_norm(x, weight, bias, fused ? residual : torch::Tensor(), options.spec(),
+                                            key_tensor(numbers), options.eps(),
+                                            fused ? options.activation() : "identity", options.lean(), place.group,
+                                            place.rank, place.ranks);
+  if (few_points && out.y.numel() > 0) {
+    const auto plan =
+        find_plan(whole_sizes(x), options.spec(),
+                  {numbers[0], numbers[1], numbers[2], numbers[3], place.rank, place.ranks}, !place.group.empty());
+    const bool done = few_points->watch->report(few_points->layer, options.spec(),
+                                                fewest_points(*plan, place.group.empty() ? 1 : place.ranks));
+    if (done) few_points.reset();
+  }
   ++key.step;
   if (options.track_running_stats()) {
     torch::NoGradGuard no_grad;
     if (out.y.numel() > 0 || !place.group.empty()) {
-      update_running_statistics_(running_mean, running_var, num_batches_tracked, out.mean, out.unbiased_var,
+      update_running_statistics_(running_mean, running_var, num_batches_tracked, out.statistics.select(1, kMean),
+                                 out.statistics.select(1, kUnbiasedVar),
                                  spec_.decay ? spec_.decay : options.momentum(), spec_.first == First::kBatch);
     } else {
       num_batches_tracked.add_(1);
     }
   }
-  return out.y;
+  return fused ? out.y : finish(out.y, residual, options.activation());
 }
 
 torch::Tensor SampledBatchNormImpl::evaluate(const torch::Tensor& x, const torch::Tensor& residual) const {
   const bool by_batch = !running_mean.defined();
   return finish(torch::batch_norm(x, weight, bias, running_mean, running_var, by_batch, 0, options.eps(),
                                   torch::globalContext().userEnabledCuDNN()),
-                residual, options.relu());
+                residual, options.activation());
 }
 
 std::vector<Sample> SampledBatchNormImpl::sample(torch::IntArrayRef sizes) const {
@@ -116,7 +132,7 @@ std::vector<Sample> SampledBatchNormImpl::sample(torch::IntArrayRef sizes) const
   Key placed = key;
   placed.rank = static_cast<uint64_t>(place.rank);
   placed.ranks = static_cast<uint64_t>(place.ranks);
-  for (Chunk& chunk : make_plan(sizes, spec_, placed, !place.group.empty()).chunks)
+  for (Chunk& chunk : draw_chunks(sizes, spec_, placed, !place.group.empty()))
     samples.push_back(std::move(chunk.sample));
   return samples;
 }
@@ -126,6 +142,7 @@ std::shared_ptr<torch::nn::Module> SampledBatchNormImpl::clone(const std::option
   std::shared_ptr<SampledBatchNormImpl> copy = fresh();
   copy->key = key;
   copy->place = place;
+  copy->few_points = few_points;
   const auto copy_all = [&](const auto& from, const auto& to) {
     for (const auto& item : from) {
       if (!item.value().defined()) continue;

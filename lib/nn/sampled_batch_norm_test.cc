@@ -31,7 +31,7 @@ TEST(SampledBatchNorm, StateHasTheKeysShapesAndTypesOfTorchs) {
 
 TEST(SampledBatchNorm, CheckpointsLoadBothWaysAndEvaluateAlike) {
   torch::manual_seed(1);
-  SampledBatchNorm2d ours(NormOptions(3).spec("LS-1/4")), ours_again(3);
+  SampledBatchNorm2d ours(NormOptions(3).spec("LS-1/4;least=1")), ours_again(3);
   torch::nn::BatchNorm2d theirs(3);
   ours->forward(some_images());
   {
@@ -56,7 +56,8 @@ TEST(SampledBatchNorm, CheckpointsLoadBothWaysAndEvaluateAlike) {
 
 TEST(SampledBatchNorm, WorksInASequentialAsTorchsDoes) {
   torch::nn::Sequential network(torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 4, 3)),
-                                SampledBatchNorm2d(NormOptions(4).spec("LS-1/4").relu(true)), torch::nn::Flatten());
+                                SampledBatchNorm2d(NormOptions(4).spec("LS-1/4;least=1").relu(true)),
+                                torch::nn::Flatten());
   EXPECT_EQ(network->forward(some_images()).dim(), 2);
 }
 
@@ -65,7 +66,7 @@ TEST(SampledBatchNorm, PrintsItsOptions) {
   text << *SampledBatchNorm2d(NormOptions(3).spec("FS-1/4").momentum(std::nullopt));
   EXPECT_EQ(text.str(),
             "SampledBatchNorm2d(3, spec=FS-1/4, eps=1e-05, momentum=None, affine=true, track_running_stats=true, "
-            "relu=false)");
+            "activation=identity)");
 }
 
 TEST(SampledBatchNorm, ACloneIsIndependentAndDrawsTheSame) {
@@ -106,15 +107,18 @@ TEST(SampledBatchNorm, FusedReluAndResidualEqualTheSeparateOperations) {
 
 TEST(SampledBatchNorm, KeepsTheMemoryFormat) {
   const torch::Tensor x = some_images().contiguous(torch::MemoryFormat::ChannelsLast);
-  EXPECT_TRUE(SampledBatchNorm2d(3)->forward(x).is_contiguous(torch::MemoryFormat::ChannelsLast));
-  EXPECT_TRUE(SampledBatchNorm2d(3)->forward(x.contiguous()).is_contiguous());
+  for (const std::string spec : {"LS-1/4;least=1", "LS-1/4"}) {
+    const NormOptions options = NormOptions(3).spec(spec);
+    EXPECT_TRUE(SampledBatchNorm2d(options)->forward(x).is_contiguous(torch::MemoryFormat::ChannelsLast));
+    EXPECT_TRUE(SampledBatchNorm2d(options)->forward(x.contiguous()).is_contiguous());
+  }
 }
 
 TEST(SampledBatchNorm, IsTheSameToTheLastBitForAnyNumberOfThreads) {
   const torch::Tensor x = torch::randn({16, 8, 12, 12});
   const auto run = [&](int threads) {
     torch::set_num_threads(threads);
-    SampledBatchNorm2d layer(NormOptions(8).spec("LS-1/16").relu(true));
+    SampledBatchNorm2d layer(NormOptions(8).spec("LS-1/16;least=1").relu(true));
     layer->key = {};
     torch::Tensor input = x.clone().requires_grad_();
     layer->forward(input).square().sum().backward();

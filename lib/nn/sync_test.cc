@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/points.h"
-#include "nn/implementation.h"
+#include "nn/driver.h"
 #include "samplenorm/communicator.h"
 #include "samplenorm/norm.h"
 #include "samplenorm/virtual_batch.h"
@@ -75,8 +75,7 @@ class SyncTest : public ::testing::TestWithParam<Sharing> {
       const Key key = parsed_key(rank, GetParam().ranks());
       const int64_t carried = carries_virtual_rows(spec.nodes, key) ? spec.virtual_rows() : 0;
       rows_.push_back(GetParam().rows[static_cast<size_t>(rank)] + carried);
-      const Plan plan = make_plan({rows_.back(), kChannels, kSide, kSide}, spec, key, true);
-      const Sample& sample = plan.chunks[0].sample;
+      const Sample sample = draw_chunks({rows_.back(), kChannels, kSide, kSide}, spec, key, true)[0].sample;
       if (rank == 0) pooled.groups.resize(sample.groups.size());
       for (size_t g = 0; g < sample.groups.size(); ++g) {
         pooled.groups[g].weight = sample.groups[g].weight;
@@ -128,13 +127,13 @@ class SyncTest : public ::testing::TestWithParam<Sharing> {
       for (size_t before = 0; before < r; ++before) first += rows_[before];
       const auto mine = [&](const torch::Tensor& whole) { return part(whole, first, rows_[r], c.channels_last); };
       const std::vector<torch::Tensor> x = {mine(whole_.x)};
-      const auto out = forward(x, whole_.weight, whole_.bias, mine(whole_.residual), c.notation, kKey, kEps, true,
-                               false, group_of(rank), rank, c.ranks());
+      const auto out = forward(x, whole_.weight, whole_.bias, mine(whole_.residual), c.notation, kKey, kEps, "relu",
+                               false, group_of(rank), rank, c.ranks(), true);
       y[r] = std::get<0>(out);
-      mean[r] = std::get<1>(out);
+      mean[r] = std::get<1>(out).select(1, kMean);
       const auto gradients =
-          backward(mine(whole_.dy), x, whole_.weight, whole_.bias, std::get<1>(out), std::get<2>(out), std::get<4>(out),
-                   std::get<5>(out), std::get<6>(out), c.notation, kKey, true, false, group_of(rank), rank, c.ranks());
+          backward(mine(whole_.dy), x, whole_.weight, whole_.bias, std::get<1>(out), std::get<2>(out), std::get<3>(out),
+                   c.notation, kKey, "relu", false, group_of(rank), rank, c.ranks(), true);
       dx[r] = std::get<0>(gradients)[0];
       dweight[r] = std::get<1>(gradients);
       dbias[r] = std::get<2>(gradients);
@@ -159,15 +158,19 @@ class SyncTest : public ::testing::TestWithParam<Sharing> {
   Gradients expected_;
 };
 
-TEST_P(SyncTest, EqualsOneProcessWithTheWholeBatch) { check(cpu::forward, cpu::backward); }
-TEST_P(SyncTest, WrittenInAtenCallsEqualsOneProcessWithTheWholeBatch) { check(aten::forward, aten::backward); }
+TEST_P(SyncTest, EqualsOneProcessWithTheWholeBatch) { 
+  check(driver::forward<registered_steps>, driver::backward<registered_steps>);
+; }
+TEST_P(SyncTest, WrittenInAtenCallsEqualsOneProcessWithTheWholeBatch) { 
+  check(driver::forward<aten_steps>, driver::backward<aten_steps>);
+; }
 
 std::vector<Sharing> cases() {
   std::vector<Sharing> all;
   for (const std::string notation :
-       {"BN", "NS-1/2", "BS-2/4", "BS-2/4;nodes=1/2", "BS-1/4;nodes=1", "FS-1/4", "LS-1/4", "FRS-1/8", "VDN-2/128",
-        "VDN-2/128;nodes=1", "FS-1/4+VDN-2/128", "FS-1/4+VDN-2/128;nodes=1", "LS-1/6+VDN-1/128;nodes=1/2",
-        "BS-2/4+VDN-1/128;nodes=1"})
+       {"BN", "NS-1/2", "BS-2/4", "BS-2/4;nodes=1/2", "BS-1/4;nodes=1", "FS-1/4", "LS-1/4;least=1", "FRS-1/8",
+        "VDN-2/128", "VDN-2/128;nodes=1", "FS-1/4+VDN-2/128", "FS-1/4+VDN-2/128;nodes=1",
+        "LS-1/6+VDN-1/128;nodes=1/2;least=1", "BS-2/4+VDN-1/128;nodes=1"})
     for (const std::vector<int64_t>& rows : {std::vector<int64_t>{4, 4}, {3, 3, 3, 3}, {1, 6, 2}, {4, 0, 3}, {0, 5}})
       all.push_back({notation, rows, all.size() % 2 == 0});
   return all;
@@ -183,7 +186,7 @@ TEST(Sync, OfAProcessThatWasChosenAndHasNoRowsIsAnErrorOnEachOfThem) {
       const bool carries = carries_virtual_rows(spec.nodes, parsed_key(rank, 3));
       const int64_t rows = (rank == chosen ? 0 : 4) + (carries ? spec.virtual_rows() : 0);
       try {
-        sampled_batch_norm({torch::randn({rows, 3, 6, 6})}, {}, {}, {}, notation, kKey, 1e-5, true, false,
+        sampled_batch_norm({torch::randn({rows, 3, 6, 6})}, {}, {}, {}, notation, kKey, 1e-5, "relu", false,
                            group_of(rank), rank, 3);
       } catch (const c10::Error&) {
         ++errors;
@@ -196,12 +199,12 @@ TEST(Sync, OfAProcessThatWasChosenAndHasNoRowsIsAnErrorOnEachOfThem) {
 TEST(Sync, OfEqualSharesIsTheSampleOfOneProcess) {
   torch::manual_seed(2);
   const torch::Tensor x = torch::randn({12, 4, 6, 6}, torch::kDouble);
-  for (const std::string notation : {"BN", "FS-1/4", "LS-1/4", "LS-1/6"}) {
-    const torch::Tensor one = sampled_batch_norm({x}, {}, {}, {}, notation, kKey, 1e-5, true).y;
+  for (const std::string notation : {"BN", "FS-1/4", "LS-1/4;least=1", "LS-1/6;least=1"}) {
+    const torch::Tensor one = sampled_batch_norm({x}, {}, {}, {}, notation, kKey, 1e-5, "relu").y;
     std::vector<torch::Tensor> parts(3);
     on_ranks(3, [&](int rank) {
       parts[static_cast<size_t>(rank)] = sampled_batch_norm({x.narrow(0, 4 * rank, 4)}, {}, {}, {}, notation, kKey,
-                                                            1e-5, true, false, group_of(rank), rank, 3)
+                                                            1e-5, "relu", false, group_of(rank), rank, 3)
                                              .y;
     });
     EXPECT_TRUE(torch::allclose(torch::cat(parts), one, 1e-10, 1e-11)) << notation;
@@ -211,7 +214,7 @@ TEST(Sync, OfEqualSharesIsTheSampleOfOneProcess) {
 TEST(Sync, HandsInNoBytesWhereOthersContribute) {
   const torch::Tensor x = torch::randn({4, 8, 6, 6});
   const auto communicators = on_ranks(4, [&](int rank) {
-    sampled_batch_norm({x}, {}, {}, {}, "BS-1/4;nodes=1", kKey, 1e-5, true, false, group_of(rank), rank, 4);
+    sampled_batch_norm({x}, {}, {}, {}, "BS-1/4;nodes=1", kKey, 1e-5, "relu", false, group_of(rank), rank, 4);
   });
   int64_t bytes = 0;
   for (const auto& communicator : communicators) {
@@ -288,7 +291,7 @@ torch::Tensor local(const torch::Tensor& x, const std::string& notation, int ran
 TEST(Local, ProcessesGiveWhatAStatisticBatchGivesInOneProcess) {
   torch::manual_seed(4);
   const torch::Tensor x = torch::randn({256, 3, 6, 6});
-  for (const std::string notation : {"BN", "BS-2/4", "FS-1/4", "LS-1/4", "VDN-2/4", "LS-1/4+VDN-1/4"}) {
+  for (const std::string notation : {"BN", "BS-2/4", "FS-1/4", "LS-1/4;least=1", "VDN-2/4", "LS-1/4+VDN-1/4;least=1"}) {
     const torch::Tensor one = local(x, notation + ";stat_batch=4", 1);
     EXPECT_TRUE(torch::equal(local(x, notation + ";stat_batch=4", 4), one)) << notation << " on 4 of 64 rows";
     EXPECT_TRUE(torch::equal(local(x, notation + ";stat_batch=4", 64), one)) << notation << " on 64 of 4 rows";
@@ -299,7 +302,7 @@ TEST(Local, ProcessesGiveWhatAStatisticBatchGivesInOneProcess) {
 TEST(Sync, WithAStatisticBatchIsAnErrorAndSoIsAnotherRank) {
   const torch::Tensor x = torch::randn({4, 3, 6, 6});
   const auto call = [&](const std::string& notation, int rank, int ranks) {
-    sampled_batch_norm({x}, {}, {}, {}, notation, kKey, 1e-5, true, false, "sync_test/alone", rank, ranks);
+    sampled_batch_norm({x}, {}, {}, {}, notation, kKey, 1e-5, "relu", false, "sync_test/alone", rank, ranks);
   };
   register_communicator("sync_test/alone", single_process());
   EXPECT_NO_THROW(call("BN", 0, 1));
@@ -313,7 +316,7 @@ TEST(Sync, WithAStatisticBatchIsAnErrorAndSoIsAnotherRank) {
 TEST(Sync, HasNoSecondDerivativeAndSaysSo) {
   register_communicator("sync_test/alone", single_process());
   const torch::Tensor x = torch::randn({4, 3, 6, 6}).requires_grad_();
-  const torch::Tensor y = sampled_batch_norm({x}, {}, {}, {}, "BN", kKey, 1e-5, true, false, "sync_test/alone").y;
+  const torch::Tensor y = sampled_batch_norm({x}, {}, {}, {}, "BN", kKey, 1e-5, "relu", false, "sync_test/alone").y;
   EXPECT_NO_THROW(torch::autograd::grad({y.sum()}, {x}, {}, /*retain_graph=*/true));
   EXPECT_THROW(torch::autograd::grad({y.sum()}, {x}, {}, true, /*create_graph=*/true), c10::NotImplementedError);
   register_communicator("sync_test/alone", nullptr);
@@ -323,9 +326,9 @@ TEST(Sync, OfOneValuePerChannelOnAllProcessesTogetherIsAnErrorOnEachOfThem) {
   const torch::Tensor x = torch::randn({1, 3, 1, 1});
   std::atomic<int> errors = 0;
   on_ranks(2, [&](int rank) {
-    EXPECT_NO_THROW(sampled_batch_norm({x}, {}, {}, {}, "BN", kKey, 1e-5, true, false, group_of(rank), rank, 2));
+    EXPECT_NO_THROW(sampled_batch_norm({x}, {}, {}, {}, "BN", kKey, 1e-5, "relu", false, group_of(rank), rank, 2));
     try {
-      sampled_batch_norm({x.narrow(0, 0, rank)}, {}, {}, {}, "BN", kKey, 1e-5, true, false, group_of(rank), rank, 2);
+      sampled_batch_norm({x.narrow(0, 0, rank)}, {}, {}, {}, "BN", kKey, 1e-5, "relu", false, group_of(rank), rank, 2);
     } catch (const c10::Error&) {
       ++errors;
     }

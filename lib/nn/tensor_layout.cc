@@ -22,8 +22,6 @@ bool lies_channels_last(const at::Tensor& tensor) {
   return fits(0);
 }
 
-namespace {
-
 at::Tensor empty_in_format(at::IntArrayRef sizes, const at::TensorOptions& options, bool channels_last) {
   // Not at::empty_like: it goes by strides, and those of dimensions of size 1 are arbitrary.
   if (!channels_last) return at::empty(sizes, options);
@@ -32,19 +30,11 @@ at::Tensor empty_in_format(at::IntArrayRef sizes, const at::TensorOptions& optio
   return at::empty({sizes[0], sizes[2], sizes[1]}, options).movedim(-1, 1);
 }
 
-}  // namespace
-
 at::Tensor in_format(const at::Tensor& tensor, bool channels_last) {
   const bool same_in_both = tensor.numel() == tensor.size(0) * tensor.size(1) || tensor.size(1) == 1;
   const bool fits = channels_last && !same_in_both ? lies_channels_last(tensor) : tensor.is_contiguous();
   return fits ? tensor : empty_in_format(tensor.sizes(), tensor.options(), channels_last).copy_(tensor);
 }
-
-at::Tensor empty_dense_like(const at::Tensor& like, at::IntArrayRef sizes) {
-  return empty_in_format(sizes, like.options(), lies_channels_last(like));
-}
-
-at::Tensor empty_dense_like(const at::Tensor& like) { return empty_dense_like(like, like.sizes()); }
 
 Layout layout_of(at::IntArrayRef sizes, bool channels_last) {
   const size_t dims = sizes.size();
@@ -55,9 +45,28 @@ Layout layout_of(at::IntArrayRef sizes, bool channels_last) {
                        : Layout::contiguous(sizes[0], sizes[1], depth, height, width);
 }
 
-std::vector<int64_t> mask_sizes(const at::Tensor& x) {
-  const Layout layout = layout_of(x.sizes(), lies_channels_last(x));
-  return {layout.rows, mask_row_bytes(layout)};
+at::Tensor empty_sample(int64_t room, const Layout& layout, const at::TensorOptions& options) {
+  if (is_channels_last(layout)) return at::empty({room, layout.channels}, options);
+  return at::empty({layout.channels, room}, options).t();
+}
+
+std::vector<int64_t> mask_sizes(const Layout& layout) {
+  if (is_channels_last(layout)) return {layout.rows, mask_run_bytes(layout), layout.points()};
+  return {layout.rows, layout.channels, mask_run_bytes(layout)};
+}
+
+at::Tensor empty_mask(const Layout& layout, const at::TensorOptions& options) {
+  const at::Tensor bytes = at::empty({layout.rows, runs_in_row(layout), mask_run_bytes(layout)}, options.dtype(at::kByte));
+  return is_channels_last(layout) ? bytes.transpose(1, 2) : bytes;
+}
+
+at::Tensor bytes_of_mask(const at::Tensor& mask, const Layout& layout) {
+  return (is_channels_last(layout) ? mask.transpose(1, 2) : mask).contiguous();
+}
+
+bool backward_is_channels_last(const at::Tensor& x, at::IntArrayRef whole_sizes, const at::Tensor* mask) {
+  if (!mask) return lies_channels_last(x);
+  return mask->sizes() != mask_sizes(layout_of(whole_sizes, false));
 }
 
 }  // namespace samplenorm

@@ -15,15 +15,25 @@ bool lies_channels_last(const at::Tensor& tensor);
 /// The tensor itself where it lies densely in this format, else a copy.
 at::Tensor in_format(const at::Tensor& tensor, bool channels_last);
 
-/// An uninitialized tensor, channels last where `like` is, else contiguous.
-at::Tensor empty_dense_like(const at::Tensor& like);
-/// The same of other sizes.
-at::Tensor empty_dense_like(const at::Tensor& like, at::IntArrayRef sizes);
+/// An uninitialized tensor in this format.
+at::Tensor empty_in_format(at::IntArrayRef sizes, const at::TensorOptions& options, bool channels_last);
 
 /// The layout of a dense tensor.
 Layout layout_of(at::IntArrayRef sizes, bool channels_last);
 
-/// Sizes of a mask for x: {rows, bytes of a row}, as kernels/arguments.h defines it.
-std::vector<int64_t> mask_sizes(const at::Tensor& x);
+/// An uninitialized copy of a sample, (room, C): the channels of a point side by side for channels last, else the points
+/// of a channel. Strides alone tell the order, so it may come back in another.
+at::Tensor empty_sample(int64_t room, const Layout& layout, const at::TensorOptions& options);
+
+// A mask has a bit for each element of a tensor of N rows, C channels and S points a map, in the order of its memory
+// (kernels/arguments.h). Its sizes tell the order: (N, C, bytes of S bits), or for channels last (N, bytes of C bits, S).
+std::vector<int64_t> mask_sizes(const Layout& layout);
+at::Tensor empty_mask(const Layout& layout, const at::TensorOptions& options);
+/// The mask as its bytes lie in memory: (N, runs of a row, bytes of a run), itself or a copy.
+at::Tensor bytes_of_mask(const at::Tensor& mask, const Layout& layout);
+
+/// The memory format that backward works in: the mask's where there is one, else x's. Saved tensors may come back in
+/// another than they had (torch.autograd.graph.saved_tensors_hooks).
+bool backward_is_channels_last(const at::Tensor& x, at::IntArrayRef whole_sizes, const at::Tensor* mask);
 
 }  // namespace samplenorm

@@ -15,14 +15,14 @@ inline const std::vector<std::string> kEverySpec = {"BN",
                                                     "NS-2/8",
                                                     "BS-2/8",
                                                     "FS-1/4",
-                                                    "LS-1/4",
+                                                    "LS-1/4;least=1",
                                                     "VDN-2/8",
                                                     "FRS-1/3",
                                                     "NS-2/8+VDN-2/8",
                                                     "BS-2/8+VDN-1/8",
                                                     "FS-1/4+VDN-2/8",
-                                                    "LS-1/4+VDN-2/8;beta=0.3",
-                                                    "LS-1/2;stat_batch=3",
+                                                    "LS-1/4+VDN-2/8;beta=0.3;least=1",
+                                                    "LS-1/2;stat_batch=3;least=1",
                                                     "FS-1/4+VDN-1/8;stat_batch=3;redraw=step"};
 
 enum class Format { kContiguous, kChannelsLast, kView };

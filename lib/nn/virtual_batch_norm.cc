@@ -19,7 +19,7 @@ class VirtualBatchNorm : public AffineNorm {
       check(x);
       return finish(torch::batch_norm(x, weight, bias, running_mean, running_spread, !running_mean.defined(), 0,
                                       options.eps(), torch::globalContext().userEnabledCuDNN()),
-                    residual, options.relu());
+                    residual, options.activation());
     }
     TORCH_CHECK_VALUE(x.size(0) > reference_rows_, options.spec(), ": expected real rows behind the ", reference_rows_,
                       " reference rows, got input size ", x.sizes(),

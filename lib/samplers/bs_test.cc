@@ -16,10 +16,17 @@ TEST(BatchSampling, TakesConsecutiveRealRowsWithAllTheirPoints) {
 }
 
 TEST(BatchSampling, TakesTheRatioOfTheBatchAtHand) {
-  EXPECT_EQ(box_of("BS-4/128", {0, 32}).rows.size(), 1);
-  EXPECT_EQ(box_of("BS-4/128", {0, 2}).rows.size(), 1);
+  EXPECT_EQ(box_of("BS-4/128", {0, 32, 1, 1, 2}).rows.size(), 1);
+  EXPECT_EQ(box_of("BS-4/128", {0, 2, 1, 1, 2}).rows.size(), 1);
   EXPECT_EQ(box_of("BS-4/128", {0, 256}).rows.size(), 8);
   EXPECT_EQ(box_of("BS-1/1", {3, 9}).rows, (Range{3, 12}));
+}
+
+TEST(BatchSampling, TakesTwoRowsOfAFullyConnectedLayerAtLeast) {
+  EXPECT_EQ(box_of("BS-4/128", {0, 32}).rows.size(), 2);
+  EXPECT_EQ(box_of("BS-4/128", {3, 2}).rows, (Range{3, 5}));
+  EXPECT_EQ(box_of("BS-4/128", {0, 1}).rows.size(), 1);
+  EXPECT_EQ(box_of("BS-4/128;least=1", {0, 32}).rows.size(), 1);
 }
 
 TEST(BatchSampling, BeginsAtEveryRowWithEqualChance) {

@@ -39,10 +39,40 @@ void check(const Spec& spec, const Shape& shape, const Key& key) {
   }
 }
 
+int64_t rows_for(const Method& method, const Shape& shape) {
+  return method.mixing == Mixing::kVirtual ? shape.virtual_rows : shape.rows;
+}
+
 /// Whether this process has rows of the method, and is to give them.
 bool has_part(const Method& method, const Spec& spec, const Shape& shape, const Key& key) {
-  const int64_t rows = method.mixing == Mixing::kVirtual ? shape.virtual_rows : shape.rows;
-  return rows > 0 && std::ranges::count(ranks_of(method, spec.nodes, key), static_cast<int>(key.rank)) > 0;
+  return rows_for(method, shape) > 0 &&
+         std::ranges::count(ranks_of(method, spec.nodes, key), static_cast<int>(key.rank)) > 0;
+}
+
+/// The ratio that the notation asks for, or where that gives fewer points than `least`, one that gives them; 1/1 where
+/// the layer has fewer. The samples of several processes are one: each is taken to have as many rows as this one.
+Ratio ratio_for(const MethodSpec& part, const Spec& spec, const Shape& shape, uint64_t ranks) {
+  const Method& method = method_of(part);
+  if (!method.takes_ratio || method.mixing == Mixing::kVirtual) return part.ratio;
+  const auto all_ranks = static_cast<int64_t>(ranks);
+  const int64_t processes = method.few_nodes_suffice ? spec.nodes.among(all_ranks) : all_ranks;
+  Shape whole = shape;
+  whole.rows *= processes;
+  // A lattice continues from process to process. The other methods round the number of points in each process.
+  const auto fewest = [&](Ratio ratio) {
+    return method.points ? method.points(whole, ratio).fewest : processes * points_of(method, shape, ratio).fewest;
+  };
+  const int64_t all = whole.rows * whole.map_points();
+  const int64_t least = std::min(spec.least.value_or(method.least), all);
+  Ratio ratio = part.ratio;
+  // Counted apart from the ratio, whose rounding could keep it from growing.
+  auto wanted = static_cast<int64_t>(ratio.value() * static_cast<double>(all));
+  while (fewest(ratio) < least) {
+    wanted = std::max(least, wanted + 1 + wanted / 16);
+    if (wanted >= all) return {1, 1};
+    ratio = {wanted, all};
+  }
+  return ratio;
 }
 
 }  // namespace
@@ -56,20 +86,18 @@ Sample draw(const Spec& spec, const Shape& shape, const Key& key) {
     const double weight = weight_of(method, spec);
     if (weight == 0) continue;
     sample.groups.push_back({weight, {}});
-    if (has_part(method, spec, shape, key)) sample.groups.back().boxes = method.boxes(shape, part.ratio, stream);
+    if (has_part(method, spec, shape, key))
+      sample.groups.back().boxes = method.boxes(shape, ratio_for(part, spec, shape, key.ranks), stream);
   }
   return sample;
 }
 
-int64_t most_points(const Spec& spec, const Shape& shape) {
+int64_t most_points(const Spec& spec, const Shape& shape, uint64_t ranks) {
   int64_t points = 0;
   for (const MethodSpec& part : spec.methods) {
     const Method& method = method_of(part);
-    const int64_t rows = method.mixing == Mixing::kVirtual ? shape.virtual_rows : shape.rows;
-    if (weight_of(method, spec) == 0 || rows == 0) continue;
-    Stream any = stream_for(spec.redraw, {});
-    points += method.most_points ? method.most_points(shape, part.ratio)
-                                 : Group{1, method.boxes(shape, part.ratio, any)}.points();
+    if (weight_of(method, spec) == 0 || rows_for(method, shape) == 0) continue;
+    points += points_of(method, shape, ratio_for(part, spec, shape, ranks)).most;
   }
   return points;
 }

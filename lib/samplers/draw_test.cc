@@ -95,7 +95,7 @@ TEST(Draw, StaysTheSameFromVersionToVersion) {
   EXPECT_EQ(box_of("FS-1/64", kShape, key), (Box{{2, 130}, {0, 1}, {16, 20}, {6, 10}}));
   EXPECT_EQ(box_of("FS-1/96", deep, key), (Box{{0, 8}, {0, 2}, {1, 2}, {3, 5}}));
   EXPECT_EQ(group_of("LS-1/64", kShape, key).boxes[0], (Box{{2, 130, 64}, {0, 1}, {6, 32, 8}, {6, 32, 8}}));
-  EXPECT_EQ(group_of("LS-1/4;redraw=step", deep, key).boxes[1], (Box{{1, 8, 4}, {0, 6, 2}, {0, 8}, {0, 8, 2}}));
+  EXPECT_EQ(group_of("LS-1/4;redraw=step;least=1", deep, key).boxes[1], (Box{{1, 8, 4}, {0, 6, 2}, {0, 8}, {0, 8, 2}}));
   EXPECT_EQ(points_of(group_of("FRS-1/1024", kShape, key))[0], (Point{74, 0, 15, 22}));
 }
 
@@ -124,8 +124,9 @@ TEST(Draw, SampledFractionCountsThePointsOfAllGroups) {
 TEST(Draw, NeverHasMorePointsThanMostPointsSaysAndSometimesAsMany) {
   const Shape shapes[] = {{0, 1, 1, 5, 7}, {2, 5, 1, 5, 7}, {2, 9, 3, 4, 5}, {1, 7, 1, 1, 1}, {2, 8, 1, 14, 14}};
   for (const Shape& shape : shapes)
-    for (const std::string notation : {"BN", "NS-1/4", "BS-1/4", "FS-1/4", "LS-1/4", "LS-1/64", "FRS-1/3", "VDN-2/8",
-                                       "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;beta=0"}) {
+    for (const std::string notation :
+         {"BN", "NS-1/4", "BS-1/4", "FS-1/4", "LS-1/4;least=1", "LS-1/64;least=1", "LS-1/64", "FRS-1/3", "VDN-2/8",
+          "FS-1/4+VDN-2/8", "LS-1/4+VDN-2/8;least=1", "LS-1/4+VDN-2/8;beta=0;least=1"}) {
       const Spec spec = parse(notation);
       if (spec.virtual_rows() > 0 && shape.virtual_rows == 0) continue;
       int64_t most = 0;
@@ -171,15 +172,19 @@ TEST(Draw, StaysInsideAnyShapeAndSamplesVirtualRowsOnlyByVDNAndBN) {
   for (int trial = 0; trial < 1000; ++trial) {
     const Shape shape = {up_to(4), up_to(70), up_to(2) == 1 ? 1 : up_to(6), up_to(20), up_to(20)};
     for (const std::string name : {"BN", "NS", "BS", "FS", "LS", "VDN", "FRS"}) {
-      const std::string notation = name == "BN" ? name : name + ratios[random() % std::size(ratios)];
+      std::string notation = name == "BN" ? name : name + ratios[random() % std::size(ratios)];
+      if (name == "LS") notation += ";least=1";
       const Key key = {random(), random(), random(), random(), random()};
       const Group group = group_of(notation, shape, key);
       const bool virtual_only = name == "VDN";
+      // One virtual row of one point has a real row with it.
+      const int64_t last_virtual =
+          std::max(shape.virtual_rows, shape.virtual_rows * shape.map_points() == 1 ? int64_t{2} : 0);
       const bool real_only = !virtual_only && name != "BN";
       ASSERT_FALSE(group.boxes.empty()) << notation;
       for (const Box& box : group.boxes) {
         ASSERT_TRUE(
-            inside(box.rows, real_only ? shape.virtual_rows : 0, virtual_only ? shape.virtual_rows : shape.all_rows()))
+            inside(box.rows, real_only ? shape.virtual_rows : 0, virtual_only ? last_virtual : shape.all_rows()))
             << notation;
         ASSERT_TRUE(inside(box.depths, 0, shape.depth)) << notation;
         ASSERT_TRUE(inside(box.heights, 0, shape.height)) << notation;

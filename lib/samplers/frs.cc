@@ -8,7 +8,9 @@ namespace {
 std::vector<Box> scattered_points(const Shape& shape, Ratio ratio, Stream& stream) {
   const int64_t map = shape.map_points();
   const int64_t all = shape.rows * map;
-  std::vector<int64_t> chosen = random_permutation(all, stream, share_of(all, ratio));
+  const int64_t count = share_of(all, ratio);
+  if (count == all) return {shape.all_points_of({shape.virtual_rows, shape.all_rows()})};
+  const std::vector<int64_t> chosen = random_permutation(all, stream, count);
 
   std::vector<Box> boxes;
   for (const int64_t position : chosen) {

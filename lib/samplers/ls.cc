@@ -29,14 +29,16 @@ std::vector<Box> lattice(const Shape& shape, Ratio ratio, Stream& stream) {
   return boxes;
 }
 
-/// Whole rounds of offsets visit every point of the map once; of the rows left over, each may have the offset with most
-/// points.
-int64_t most_points(const Shape& shape, Ratio ratio) {
+/// Whole rounds of offsets visit every point of the map once; of the rows left over, each may have the offset with the
+/// fewest or with the most points.
+Method::Points lattice_points(const Shape& shape, Ratio ratio) {
   const auto [depth, height, width] = nearest_sides(1 / ratio.value(), shape);
   const int64_t cell = depth * height * width;
-  const auto most = [](int64_t length, int64_t side) { return (length + side - 1) / side; };
-  const int64_t of_row = most(shape.depth, depth) * most(shape.height, height) * most(shape.width, width);
-  return shape.rows / cell * shape.map_points() + shape.rows % cell * of_row;
+  const int64_t fewest = (shape.depth / depth) * (shape.height / height) * (shape.width / width);
+  const auto above = [](int64_t length, int64_t side) { return (length + side - 1) / side; };
+  const int64_t most = above(shape.depth, depth) * above(shape.height, height) * above(shape.width, width);
+  const int64_t whole_rounds = shape.rows / cell * shape.map_points(), rows_left = shape.rows % cell;
+  return {whole_rounds + rows_left * fewest, whole_rounds + rows_left * most};
 }
 
 }  // namespace
@@ -51,6 +53,8 @@ const Method lattice_sampling = {
     true,
     lattice,
     false,
-    most_points};
+    lattice_points,
+    1024};  // from some hundreds of points on the gradients are BN's, and layers that are small enough to need it are
+            // cheap
 
 }  // namespace samplenorm

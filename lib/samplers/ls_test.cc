@@ -18,7 +18,7 @@ std::map<int64_t, std::set<Point>> rows_of(const Group& group) {
 }
 
 TEST(LatticeSampling, TakesEveryEighthPointBothWaysForOneOf64) {
-  const Group group = group_of("LS-1/64", {0, 10, 1, 56, 48});
+  const Group group = group_of("LS-1/64;least=1", {0, 10, 1, 56, 48});
   ASSERT_EQ(group.boxes.size(), 10U);
   for (const Box& box : group.boxes) {
     EXPECT_EQ(box.rows.size(), 1);
@@ -32,7 +32,7 @@ TEST(LatticeSampling, TakesEveryEighthPointBothWaysForOneOf64) {
 TEST(LatticeSampling, SamplesEveryRowOnceAndNeighbouringRowsDifferently) {
   const Shape shapes[] = {{0, 200, 1, 14, 14}, {3, 70, 1, 7, 7}, {2, 5, 1, 32, 32}, {0, 130, 1, 1, 100}};
   for (const Shape& shape : shapes) {
-    const auto rows = rows_of(group_of("LS-1/64", shape));
+    const auto rows = rows_of(group_of("LS-1/64;least=1", shape));
     ASSERT_EQ(static_cast<int64_t>(rows.size()), shape.rows);
     EXPECT_EQ(rows.begin()->first, shape.virtual_rows);
     EXPECT_EQ(rows.rbegin()->first, shape.all_rows() - 1);
@@ -49,11 +49,11 @@ TEST(LatticeSampling, ACellOfRowsVisitsEveryPointOfTheMapOnce) {
     int64_t cell;
     Shape map;
   };
-  const Case cases[] = {{"LS-1/64", 64, {0, 1, 1, 56, 56}}, {"LS-1/64", 64, {0, 1, 1, 14, 14}},
-                        {"LS-1/64", 49, {0, 1, 1, 7, 7}},   {"LS-1/64", 45, {0, 1, 1, 5, 9}},
-                        {"LS-1/10", 10, {0, 1, 1, 5, 9}},   {"LS-1/16", 16, {0, 1, 1, 1, 50}},
-                        {"LS-1/8", 8, {0, 1, 3, 5, 7}},     {"LS-3/64", 21, {0, 1, 1, 20, 20}},
-                        {"LS-1/64", 30, {0, 1, 2, 3, 5}},   {"LS-1/64", 1, {0, 1, 1, 1, 1}}};
+  const Case cases[] = {{"LS-1/64;least=1", 64, {0, 1, 1, 56, 56}}, {"LS-1/64;least=1", 64, {0, 1, 1, 14, 14}},
+                        {"LS-1/64;least=1", 49, {0, 1, 1, 7, 7}},   {"LS-1/64;least=1", 45, {0, 1, 1, 5, 9}},
+                        {"LS-1/10;least=1", 10, {0, 1, 1, 5, 9}},   {"LS-1/16;least=1", 16, {0, 1, 1, 1, 50}},
+                        {"LS-1/8;least=1", 8, {0, 1, 3, 5, 7}},     {"LS-3/64;least=1", 21, {0, 1, 1, 20, 20}},
+                        {"LS-1/64;least=1", 30, {0, 1, 2, 3, 5}},   {"LS-1/64;least=1", 1, {0, 1, 1, 1, 1}}};
   for (auto [notation, cell, shape] : cases) {
     shape.virtual_rows = 2;
     shape.rows = 2 * cell;
@@ -74,7 +74,7 @@ TEST(LatticeSampling, PutsTheOffsetsOfRowsAnywhereWithEqualChance) {
   const auto offset = [](const Box& box) { return static_cast<size_t>(box.heights.begin * 4 + box.widths.begin); };
   for (uint64_t layer = 0; layer < 100; ++layer)
     for (uint64_t epoch = 0; epoch < 100; ++epoch) {
-      const Group group = group_of("LS-1/16", shape, {.layer = layer, .epoch = epoch});
+      const Group group = group_of("LS-1/16;least=1", shape, {.layer = layer, .epoch = epoch});
       ASSERT_EQ(group.boxes.size(), 4U);
       ++first.at(offset(group.boxes[0]));
       ++last.at(offset(group.boxes[3]));
@@ -91,9 +91,9 @@ TEST(LatticeSampling, PutsTheOffsetsOfRowsAnywhereWithEqualChance) {
 
 TEST(LatticeSampling, TakesEverythingOfAFullyConnectedLayer) {
   const Shape shape = {1, 32};
-  const auto rows = rows_of(group_of("LS-1/64", shape));
+  const auto rows = rows_of(group_of("LS-1/64;least=1", shape));
   EXPECT_EQ(rows.size(), 32U);
-  EXPECT_DOUBLE_EQ(sampled_fraction(draw(parse("LS-1/64"), shape, {}), shape), 32.0 / 33);
+  EXPECT_DOUBLE_EQ(sampled_fraction(draw(parse("LS-1/64;least=1"), shape, {}), shape), 32.0 / 33);
 }
 
 }  // namespace

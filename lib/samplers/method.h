@@ -29,9 +29,16 @@ struct Method {
   /// The boxes of the method's one group.
   std::vector<Box> (*boxes)(const Shape& shape, Ratio ratio, Stream& stream);
   bool few_nodes_suffice = false;  ///< rows of some processes stand for all, so that `nodes` makes a difference
-  /// The most points that a draw can have; null where all draws have the same number.
-  int64_t (*most_points)(const Shape& shape, Ratio ratio) = nullptr;
+  /// The fewest and the most points that a draw can have; null where all draws have the same number.
+  struct Points {
+    int64_t fewest, most;
+  };
+  Points (*points)(const Shape& shape, Ratio ratio) = nullptr;
+  int64_t least = 2;  ///< points a channel that a sample has where the layer has them, unless the notation says more
 };
+
+/// The number of points of the method's draws.
+Method::Points points_of(const Method& method, const Shape& shape, Ratio ratio);
 
 /// In the order of documentation.
 std::span<const Method* const> registry();

@@ -86,7 +86,7 @@ TEST(Nodes, ThatDoNotContributeDrawAnEmptyGroup) {
 
 TEST(Nodes, WithoutRowsDrawAnEmptyGroupInsteadOfAnError) {
   const Shape nothing = {0, 0, 1, 6, 6};
-  for (const std::string notation : {"BN", "NS-1/2", "BS-1/2", "FS-1/2", "LS-1/2", "FRS-1/2"})
+  for (const std::string notation : {"BN", "NS-1/2", "BS-1/2", "FS-1/2", "LS-1/2", "LS-1/2;least=1", "FRS-1/2"})
     EXPECT_EQ(draw(parse(notation), nothing, {.rank = 1, .ranks = 2}).groups.at(0).points(), 0) << notation;
   EXPECT_EQ(draw(parse("FS-1/4+VDN-2/128"), kSmallShape, {.rank = 1, .ranks = 2}).groups.at(1).points(), 0);
 }
@@ -100,7 +100,7 @@ TEST(Nodes, AddTheSamePatchEachAndGoOnWithTheLatticeWhereTheRankBeforeEnded) {
     for (Point& point : all) point[0] += first_row;
     return all;
   };
-  for (const std::string notation : {"BN", "FS-1/4", "LS-1/6"}) {
+  for (const std::string notation : {"BN", "FS-1/4", "LS-1/6;least=1", "LS-1/36;least=40"}) {
     std::vector<Point> pooled = points(notation, half, 0, 0);
     for (const Point& point : points(notation, second, 1, 4)) pooled.push_back(point);
     std::vector<Point> expected = points_of(group_of(notation, whole, {.seed = 5}));

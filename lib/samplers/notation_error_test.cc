@@ -82,6 +82,16 @@ const Wrong kWrong[] = {
     {"BS-1/64;stat_batch=0", 19, "a whole number of at least 1"},
     {"BS-1/64;stat_batch=-4", 19, "at least 1"},
     {"BS-1/64;stat_batch=1.5", 19, "a whole number"},
+    {"LS-1/64;least=0", 14, "least must be a whole number of at least 1"},
+    {"LS-1/64;least=-1", 14, "at least 1"},
+    {"FS-1/64;least=many", 14, "a whole number"},
+    {"FS-1/64;least=1.5", 14, "a whole number"},
+    {"FS-1/64;least=", 14, "a whole number"},
+    {"FS-1/64;least=99999999999999999999", 14, "a whole number"},
+    {"FS-1/64+VDN-2/128;least=0", 24, "at least 1"},
+    {"FS-1/64;least=2;least=2", 16, "twice"},
+    {"BN;least=2", 3, "needs a method that samples real rows"},
+    {"VDN-2/128;least=2", 10, "needs a method that samples real rows"},
     {"FS-1/64;field=white", 8, "needs virtual rows"},
     {"VDN-2/128;field=pink", 16, "'white' or 'spectrum'"},
 };
@@ -145,7 +155,7 @@ TEST(NotationError, IsAllThatRandomMutationsOfANotationCause) {
                                "FS-1/32-3.1%",
                                "NS-4/128",
                                "VDN-2/128;field=spectrum",
-                               "LS-1/64+VDN-2/128;beta=0.3;decay=0.7;first=batch;redraw=step;stat_batch=4",
+                               "LS-1/64+VDN-2/128;beta=0.3;decay=0.7;first=batch;redraw=step;stat_batch=4;least=7",
                                "FRS-1/32;redraw=never"};
   std::mt19937_64 random(1);
   int parsed = 0, refused = 0;

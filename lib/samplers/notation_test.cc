@@ -32,6 +32,7 @@ TEST(Notation, DefaultsAreThoseOfThePaperAndPyTorch) {
   EXPECT_EQ(spec.first, First::kZero);
   EXPECT_EQ(spec.redraw, Redraw::kEpoch);
   EXPECT_EQ(spec.stat_batch, 0);
+  EXPECT_FALSE(spec.least);
   EXPECT_EQ(spec.field, Field::kWhite);
 }
 
@@ -67,6 +68,12 @@ TEST(Notation, TheShortestFormIsPrintedAsItWasWritten) {
         "BN;stat_batch=4",
         "VDN-2/128;decay=1e-05;field=spectrum",
         "LS-1/64+VDN-2/128;beta=0.3;decay=0.7;first=batch;redraw=step;stat_batch=4;field=spectrum",
+        "LS-1/64;least=1",
+        "LS-1/64;least=2",
+        "FS-1/64;least=1",
+        "BS-4/128;least=1024",
+        "FRS-1/32;stat_batch=4;least=7",
+        "FS-1/64+VDN-2/128;least=32;field=spectrum",
         "BS-4/128;nodes=1/4",
         "VDN-2/128;nodes=1",
         "FS-1/64+VDN-2/128;nodes=2/2"})
@@ -76,6 +83,18 @@ TEST(Notation, TheShortestFormIsPrintedAsItWasWritten) {
 TEST(Notation, WhatSaysNothingNewIsLeftOut) {
   EXPECT_EQ(to_string(parse("FS-1/64+VDN-2/128;field=white;beta=0.50;redraw=epoch;first=zero")), "FS-1/64+VDN-2/128");
   EXPECT_EQ(to_string(parse("BN-128/128-100.0%")), "BN");
+}
+
+TEST(Notation, LeastIsPrintedWhereItIsNotTheMethodsOwn) {
+  EXPECT_EQ(to_string(parse("LS-1/64;least=1024")), "LS-1/64");
+  EXPECT_EQ(parse("LS-1/64;least=1024"), parse("LS-1/64"));
+  EXPECT_EQ(to_string(parse("VDN-2/128+LS-1/64;least=1024")), "LS-1/64+VDN-2/128");
+  for (const std::string method : {"NS-4/128", "BS-4/128", "FS-1/64", "FRS-1/32"}) {
+    EXPECT_EQ(to_string(parse(method + ";least=2")), method);
+    EXPECT_EQ(parse(method + ";least=1024").least, 1024);
+  }
+  EXPECT_EQ(parse("LS-1/64;least=2").least, 2);
+  EXPECT_FALSE(parse("LS-1/64").least);
 }
 
 TEST(Notation, AMixIsPrintedWithItsRealPartFirst) {
@@ -129,6 +148,10 @@ Spec random_spec(std::mt19937_64& random) {
   if (chance()) spec.first = First::kBatch;
   if (method.few_nodes_suffice || is_mix) spec.nodes = chance() ? Nodes{} : Nodes{3, chance() ? 0 : 7};
   if (chance()) spec.stat_batch = static_cast<int64_t>(1 + random() % 1'000'000'000'000);
+  if (method.takes_ratio && method.mixing != Mixing::kVirtual && chance()) {
+    spec.least = static_cast<int64_t>(1 + random() % (chance() ? 3 : 1'000'000'000'000));
+    if (spec.least == method.least) spec.least.reset();
+  }
   return spec;
 }
 

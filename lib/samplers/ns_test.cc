@@ -12,7 +12,11 @@ TEST(NaiveSampling, TakesTheFirstRealRowsInEveryLayerForEver) {
   }
 }
 
-TEST(NaiveSampling, TakesAtLeastOneRow) { EXPECT_EQ(box_of("NS-1/128", {0, 8}).rows, (Range{0, 1})); }
+TEST(NaiveSampling, TakesAtLeastOneRowAndAtLeastTwoPoints) {
+  EXPECT_EQ(box_of("NS-1/128", {0, 8, 1, 1, 2}).rows, (Range{0, 1}));
+  EXPECT_EQ(box_of("NS-1/128", {0, 8}).rows, (Range{0, 2}));
+  EXPECT_EQ(box_of("NS-1/128;least=1", {0, 8}).rows, (Range{0, 1}));
+}
 
 }  // namespace
 }  // namespace samplenorm

@@ -65,6 +65,12 @@ bool has_virtual_rows(const Spec& spec) { return spec.virtual_rows() > 0; }
 bool draws(const Spec& spec) {
   return std::ranges::any_of(spec.methods, [](const MethodSpec& part) { return method_of(part).draws; });
 }
+/// The method whose ratio can grow, if there is one.
+const Method* growing_method(const Spec& spec) {
+  const Method& first = method_of(spec.methods.front());  // in a mix the virtual one is last
+  return first.takes_ratio && first.mixing != Mixing::kVirtual ? &first : nullptr;
+}
+bool can_grow(const Spec& spec) { return growing_method(spec) != nullptr; }
 bool few_nodes_suffice(const Spec& spec) {
   return std::ranges::any_of(spec.methods, [](const MethodSpec& part) { return method_of(part).few_nodes_suffice; });
 }
@@ -96,6 +102,15 @@ const std::array kOptions = {
              return value && *value >= 1;
            },
            [](const Spec& spec) { return std::to_string(spec.stat_batch); }},
+    Option{"least", "a whole number of at least 1", "needs a method that samples real rows: NS, BS, FS, LS or FRS",
+           can_grow,
+           [](std::string_view text, Spec& spec) {
+             spec.least = number<int64_t>(text);
+             const bool valid = spec.least && *spec.least >= 1;
+             if (valid && *spec.least == growing_method(spec)->least) spec.least.reset();
+             return valid;
+           },
+           [](const Spec& spec) { return spec.least ? std::to_string(*spec.least) : std::string(); }},
     Option{"field", "'white' or 'spectrum'", "needs virtual rows, as in VDN-2/128", has_virtual_rows,
            [](std::string_view text, Spec& spec) { return read_word(text, kField, spec.field); },
            [](const Spec& spec) { return word(kField, spec.field); }},

@@ -36,6 +36,13 @@ const Method& method_of(const MethodSpec& part) {
   throw Error("unknown method '" + part.name + "' in a spec");
 }
 
+Method::Points points_of(const Method& method, const Shape& shape, Ratio ratio) {
+  if (method.points) return method.points(shape, ratio);
+  Stream any(0, Purpose::kSamplePerEpoch, 0, 0);
+  const int64_t points = Group{1, method.boxes(shape, ratio, any)}.points();
+  return {points, points};
+}
+
 std::vector<MethodInfo> methods() {
   std::vector<MethodInfo> all;
   for (const Method* method : registry()) {

@@ -1,10 +1,14 @@
+#include <algorithm>
+
 #include "samplers/method.h"
 
 namespace samplenorm {
 namespace {
 
+/// One virtual row of a fully connected layer is one point, which has no variance: a real row joins it.
 std::vector<Box> virtual_rows(const Shape& shape, Ratio, Stream&) {
-  return {shape.all_points_of({0, shape.virtual_rows})};
+  const bool one_point = shape.virtual_rows * shape.map_points() == 1;
+  return {shape.all_points_of({0, one_point ? std::min<int64_t>(2, shape.all_rows()) : shape.virtual_rows})};
 }
 
 }  // namespace

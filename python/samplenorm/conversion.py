@@ -14,6 +14,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 
 from samplenorm.activation import NormAct, replaces_norm_act
 from samplenorm.draws import set_seed
+from samplenorm.few_points import FewPoints
 from samplenorm.fusion import take_apart
 from samplenorm.modules import BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, Model
 from samplenorm.processes import are_there, check_processes
@@ -102,6 +103,7 @@ def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Modu
                          f"{' that `only` chooses' if only is not None else ''}, got none" +
                          (f"; {done}" if done.left else ""))
     set_seed(model, seed)
+    _watch_points(model)
     for virtual in virtual_batches:
         virtual.serve_layers()
     for layer in model.modules():
@@ -128,6 +130,14 @@ def restore(model: Model) -> Model:
         if isinstance(module, torch.fx.GraphModule):
             take_apart(module)
     return cast(Model, _replace(model, lambda module: _torchs(module) if isinstance(module, BatchNorm) else module))
+
+
+def _watch_points(model: nn.Module) -> None:
+    """One warning of few points for all layers."""
+    layers = {name: layer for name, layer in model.named_modules() if isinstance(layer, BatchNorm) and not layer.spec.startswith("BN")}
+    watch = FewPoints(layers)
+    for name, layer in layers.items():
+        layer.few_points = (watch, name)
 
 
 def _selection(only: Callable[[str, nn.Module], bool] | Iterable[str] | None) -> Callable[[str, nn.Module], bool]:

@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from samplenorm._library import notation, ops
 from samplenorm.draws import Draws, after
+from samplenorm.few_points import FewPoints
 from samplenorm.samples import Group, sample_of
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -40,6 +42,9 @@ class BatchNorm(Draws, _BatchNorm):
     True
     """
 
+    #: Where the layer reports the points of its sample, and its name there. None: it need not, any more.
+    few_points: tuple[FewPoints, str] | None = None
+
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
                  spec: str = "LS-1/64", relu: bool = False, lean: bool = False) -> None:
@@ -54,6 +59,7 @@ class BatchNorm(Draws, _BatchNorm):
         self.frozen_parameters: list[str] = []  # those that `freeze` took the gradients from
         self.gets_virtual_rows = False  # from a VirtualBatch
         self.original: type[nn.Module] | None = None  # what `restore` makes of a layer that `convert` has made
+        self.few_points = (FewPoints([""]), "")
         self.group, self.rank, self.ranks = "", 0, 1  # of processes whose samples are pooled; none
         self.begin_draws()
 
@@ -90,6 +96,8 @@ class BatchNorm(Draws, _BatchNorm):
             [input], self.weight, self.bias, residual if fits else None, self.spec, key, self.eps, relu and fits,
             self.lean and not torch.compiler.is_compiling(), self.group, self.rank, self.ranks)
         if not recomputed:
+            if not torch.compiler.is_compiling() and self.few_points is not None:
+                self._report_points(input)
             self._count(input, mean, var)
         return y if fits else self._finish(y, residual, relu)
 
@@ -113,6 +121,18 @@ class BatchNorm(Draws, _BatchNorm):
         self.gets_virtual_rows = True  # whoever puts them there without a VirtualBatch is told once
         warnings.warn(f"samplenorm: {self.spec} takes the first {self.virtual_rows} rows of a layer's input for virtual ones, and no "
                       "samplenorm.VirtualBatch puts any there: wrap the model in one", stacklevel=3)
+
+    def _report_points(self, input: Tensor) -> None:
+        watch, name = self.few_points or (None, "")
+        # `recalibrate` lets a layer be BN for a while. Tensors of torch.func and of tracing have no sizes, or others.
+        plain = type(self.draw_key) is Tensor and all(type(size) is int for size in input.shape) and not is_functorch_wrapped_tensor(input)
+        if watch is None or not plain or input.numel() == 0 or self.spec.startswith("BN"):
+            return
+        if not watch.done:
+            watch.report(name, notation(self.spec).fewest_points(list(input.shape), self.draw_key, self.rank, self.ranks, bool(self.group)),
+                         self.spec)
+        if watch.done:
+            self.few_points = None
 
     @staticmethod
     def _finish(y: Tensor, residual: Tensor | None, relu: bool) -> Tensor:

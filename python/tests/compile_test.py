@@ -9,7 +9,7 @@ from torch import nn
 
 import samplenorm as sn
 
-SPECS = ["BN", "LS-1/4", "FS-1/4+VDN-2/8", "BS-2/8;redraw=step", "LS-1/4;stat_batch=4"]
+SPECS = ["BN", "LS-1/4;least=1", "FS-1/4+VDN-2/8", "BS-2/8;redraw=step", "LS-1/4;stat_batch=4;least=1"]
 
 
 def network(spec, **options):
@@ -48,12 +48,12 @@ def test_compiled_training_has_no_graph_break_and_trains_the_same(spec, momentum
 
 def test_inductor_trains_the_same():
     torch.compiler.reset()
-    eager, compiled = sn.fuse(network("LS-1/4")), sn.fuse(network("LS-1/4"))
+    eager, compiled = sn.fuse(network("LS-1/4;least=1")), sn.fuse(network("LS-1/4;least=1"))
     expected = train(eager, eager, 3)
     assert_same_state(train(compiled, torch.compile(compiled, fullgraph=True), 3), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("spec", ["LS-1/64", "FS-1/64", "BS-2/8;redraw=step"])
+@pytest.mark.parametrize("spec", ["LS-1/64;least=1", "FS-1/64", "BS-2/8;redraw=step"])
 def test_new_epochs_and_steps_need_no_new_compilation(spec):
     torch.compiler.reset()
     torch._dynamo.utils.counters.clear()
@@ -71,14 +71,14 @@ def test_new_epochs_and_steps_need_no_new_compilation(spec):
 def test_a_last_batch_of_another_size_and_dynamic_shapes_train_the_same():
     torch.compiler.reset()
     for dynamic in (None, True):
-        eager, compiled = network("LS-1/4"), network("LS-1/4")
+        eager, compiled = network("LS-1/4;least=1"), network("LS-1/4;least=1")
         expected = train(eager, eager, 6, sizes=(8, 8, 5))
         forward = torch.compile(compiled, fullgraph=True, backend="aot_eager", dynamic=dynamic)
         assert_same_state(train(compiled, forward, 6, sizes=(8, 8, 5)), expected)
 
 
 def test_evaluation_is_exported_as_plain_batch_norm():
-    model = network("LS-1/4").eval()
+    model = network("LS-1/4;least=1").eval()
     x = torch.randn(2, 3, 9, 9)
     program = torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("batch", min=2, max=64)},))
     targets = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
@@ -88,7 +88,7 @@ def test_evaluation_is_exported_as_plain_batch_norm():
 
 @pytest.mark.parametrize("prepare", [lambda model: model, sn.fuse], ids=["converted", "fused"])
 def test_onnx_gets_evaluation_and_computes_the_same(prepare):
-    model, x = prepare(network("LS-1/4")), torch.randn(4, 3, 9, 9)
+    model, x = prepare(network("LS-1/4;least=1")), torch.randn(4, 3, 9, 9)
     model(x)
     program = torch.onnx.export(model.eval(), (x,), dynamo=True, verbose=False).model_proto
     assert {node.domain for node in program.graph.node} == {""}  # operators of ONNX itself
@@ -97,7 +97,7 @@ def test_onnx_gets_evaluation_and_computes_the_same(prepare):
 
 
 def test_training_can_be_exported():
-    model = network("LS-1/4")
+    model = network("LS-1/4;least=1")
     x = torch.randn(8, 3, 9, 9)
     program = torch.export.export(model, (x,))
     assert sum("sampled_batch_norm" in str(node.target) for node in program.graph.nodes) == 2
@@ -105,7 +105,7 @@ def test_training_can_be_exported():
 
 
 def test_torch_func_differentiates_and_maps_a_layer_without_running_statistics():
-    layer = sn.BatchNorm2d(3, spec="LS-1/4", track_running_stats=False, dtype=torch.float64)
+    layer = sn.BatchNorm2d(3, spec="LS-1/4;least=1", track_running_stats=False, dtype=torch.float64)
     x = torch.randn(4, 3, 4, 4, dtype=torch.float64)
     parameters = dict(layer.named_parameters())
 
@@ -132,7 +132,7 @@ def test_a_model_on_another_device_can_be_traced():
     with torch._subclasses.fake_tensor.FakeTensorMode():
         x, weight, bias = (torch.empty(*sizes, device="cuda") for sizes in ((8, 3, 6, 6), (3,), (3,)))
         key = torch.empty(4, dtype=torch.long, device="cuda")
-        y, mean, *_ = torch.ops.samplenorm.sampled_batch_norm([x], weight, bias, None, "LS-1/4", key, 1e-5, True)
+        y, mean, *_ = torch.ops.samplenorm.sampled_batch_norm([x], weight, bias, None, "LS-1/4;least=1", key, 1e-5, True)
         assert y.device == mean.device == torch.device("cuda", 0) and y.shape == x.shape
 
 

@@ -54,7 +54,7 @@ def test_every_batch_norm_is_replaced_and_keeps_all_that_it_has():
 def test_restore_gives_torchs_layers_back_and_the_same_evaluation_to_the_last_bit():
     model = Net()
     kinds = [type(module) for module in model.modules()]
-    sn.convert(model, "LS-1/4")
+    sn.convert(model, "LS-1/4;least=1")
     for _ in range(3):
         model(X)
     expected = model.eval()(X)
@@ -70,7 +70,7 @@ def test_restore_gives_torchs_layers_back_and_the_same_evaluation_to_the_last_bi
 def test_a_layer_that_somebody_kept_is_not_touched_any_more():
     model = nn.Sequential(nn.BatchNorm2d(4))
     kept = model[0]
-    sn.convert(model, "LS-1/4")
+    sn.convert(model, "LS-1/4;least=1")
     model[0].register_forward_hook(lambda *_: None)
     model[0].weight = nn.Parameter(torch.zeros(4))
     assert type(kept) is nn.BatchNorm2d and not kept._forward_hooks and kept.weight.eq(1).all()
@@ -89,7 +89,7 @@ def test_an_optimizer_made_before_goes_on_with_the_converted_model():
 def test_layers_can_be_chosen_by_name_pattern_and_function():
     def changed(only):
         reports = []
-        sn.convert(Net(), "LS-1/4", only=only, report=reports.append)
+        sn.convert(Net(), "LS-1/4;least=1", only=only, report=reports.append)
         return reports[0].changed, list(reports[0].left)
 
     assert changed(["deep", "flat.*"]) == (["deep", "flat.0", "flat.2"], ["head"])
@@ -98,17 +98,17 @@ def test_layers_can_be_chosen_by_name_pattern_and_function():
 
 
 def test_layers_of_ours_get_the_new_notation():
-    model = sn.convert(sn.convert(Net(), "LS-1/4"), "BS-2/6", lean=True)
+    model = sn.convert(sn.convert(Net(), "LS-1/4;least=1"), "BS-2/6", lean=True)
     assert all(module.lean for module in model.modules() if isinstance(module, sn.BatchNorm))
     assert {module.spec for module in model.modules() if isinstance(module, sn.BatchNorm)} == {"BS-2/6"}
     assert type(sn.restore(model).deep) is nn.BatchNorm3d
 
 
 def test_a_single_layer_and_a_sync_batch_norm_are_converted():
-    layer = sn.convert(nn.BatchNorm2d(4), "LS-1/4")
+    layer = sn.convert(nn.BatchNorm2d(4), "LS-1/4;least=1")
     assert type(layer) is sn.BatchNorm2d and type(sn.restore(layer)) is nn.BatchNorm2d
     model = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(4)))
-    sn.convert(model, "LS-1/4")  # without processes: it is alone
+    sn.convert(model, "LS-1/4;least=1")  # without processes: it is alone
     assert model[0](torch.randn(4, 4, 8, 8)).shape == (4, 4, 8, 8)
     assert type(sn.restore(model)[0]) is nn.SyncBatchNorm
 
@@ -119,15 +119,15 @@ def test_a_subclass_with_a_forward_of_its_own_is_left_and_named():
             return super().forward(x) + 1
 
     reports = []
-    model = sn.convert(nn.Sequential(nn.BatchNorm2d(3), Special(3)), "LS-1/4", report=reports.append)
+    model = sn.convert(nn.Sequential(nn.BatchNorm2d(3), Special(3)), "LS-1/4;least=1", report=reports.append)
     assert type(model[1]) is Special and reports[0].left == {"1": "a Special, whose forward is its own"}
-    assert str(reports[0]) == ("1 layers take their statistics by LS-1/4; 1 stay as they were: 1 (a Special, whose forward is its own)")
+    assert str(reports[0]) == ("1 layers take their statistics by LS-1/4;least=1; 1 stay as they were: 1 (a Special, whose forward is its own)")
 
 
 def test_what_was_changed_is_logged(caplog):
     with caplog.at_level(logging.INFO, "samplenorm"):
-        sn.convert(Net(), "LS-1/4")
-    assert caplog.messages == ["4 layers take their statistics by LS-1/4"]
+        sn.convert(Net(), "LS-1/4;least=1")
+    assert caplog.messages == ["4 layers take their statistics by LS-1/4;least=1"]
 
 
 def test_wrong_use_gets_one_clear_sentence_and_changes_nothing():
@@ -139,11 +139,11 @@ def test_wrong_use_gets_one_clear_sentence_and_changes_nothing():
     with pytest.raises(ValueError, match="FS-1/0"):
         sn.convert(model, "FS-1/0")
     with pytest.raises(ValueError, match="expected seed from 0"):
-        sn.convert(model, "LS-1/4", seed=-1)
+        sn.convert(model, "LS-1/4;least=1", seed=-1)
     with pytest.raises(ValueError, match="a LazyBatchNorm2d that has not seen an input yet"):
-        sn.convert(nn.LazyBatchNorm2d(), "LS-1/4")
+        sn.convert(nn.LazyBatchNorm2d(), "LS-1/4;least=1")
     with pytest.raises(RuntimeError, match="call torch.distributed.init_process_group first"):
-        sn.convert(model, "LS-1/4", sync=True)
+        sn.convert(model, "LS-1/4;least=1", sync=True)
     assert repr(model) == repr(Net())
 
 

@@ -45,7 +45,7 @@ def state_and_gradients(model, x):
 @pytest.mark.parametrize("shortcut", [False, True])
 @pytest.mark.parametrize("style", ["module", "in place", "function", "method"])
 def test_a_fused_block_gives_the_same_outputs_gradients_and_statistics(style, shortcut):
-    model = sn.convert(nn.Sequential(Block(style, shortcut), Block(style)), "LS-1/4").double()
+    model = sn.convert(nn.Sequential(Block(style, shortcut), Block(style)), "LS-1/4;least=1").double()
     reports = []
     fused = sn.fuse(copy.deepcopy(model), report=reports.append)
     assert reports[0].relu == ["0.bn1", "1.bn1"] and reports[0].residual == ["0.bn2", "1.bn2"] and not reports[0].failed
@@ -58,7 +58,7 @@ def test_a_fused_block_gives_the_same_outputs_gradients_and_statistics(style, sh
 
 
 def test_a_fused_model_shares_parameters_and_leaves_the_original_right():
-    model = sn.convert(Block("in place"), "LS-1/4")
+    model = sn.convert(Block("in place"), "LS-1/4;least=1")
     twin, x = copy.deepcopy(model), torch.randn(6, 4, 8, 8)
     fused = sn.fuse(model)
     assert all(a is b for a, b in zip(fused.parameters(), model.parameters()))
@@ -68,7 +68,7 @@ def test_a_fused_model_shares_parameters_and_leaves_the_original_right():
 def test_restore_takes_a_fused_model_apart():
     model = nn.Sequential(Block("in place", True), Block("function"))
     x = torch.randn(6, 4, 8, 8)
-    fused = sn.fuse(sn.convert(copy.deepcopy(model), "LS-1/4"))
+    fused = sn.fuse(sn.convert(copy.deepcopy(model), "LS-1/4;least=1"))
     fused(x)
     expected = fused.eval()(x)
     plain = sn.restore(fused)
@@ -90,7 +90,7 @@ def test_what_another_layer_reads_too_is_not_fused(what):
             return torch.relu(y) + y
 
     reports = []
-    fused = sn.fuse(sn.convert(Two(), "LS-1/4"), report=reports.append)
+    fused = sn.fuse(sn.convert(Two(), "LS-1/4;least=1"), report=reports.append)
     assert not reports[0].relu and not reports[0].residual and fused(torch.randn(4, 4, 8, 8)).min() < 0
 
 
@@ -110,7 +110,7 @@ def test_an_addition_that_writes_into_the_residual_is_not_fused(method):
                 short += self.bn(x)
             return torch.relu(short) + alias
 
-    model = sn.convert(Writes(), "LS-1/4")
+    model = sn.convert(Writes(), "LS-1/4;least=1")
     x = torch.randn(4, 4, 8, 8)
     assert torch.equal(sn.fuse(copy.deepcopy(model))(x), model(x))
 
@@ -127,7 +127,7 @@ def test_a_norm_whose_input_is_written_to_does_not_wait_for_its_residual():
             x.add_(1)
             return torch.relu(y + x)
 
-    model = sn.convert(Overwrites(), "LS-1/4")
+    model = sn.convert(Overwrites(), "LS-1/4;least=1")
     x = torch.randn(4, 4, 8, 8)
     with torch.no_grad():
         assert torch.equal(sn.fuse(copy.deepcopy(model))(x), model(x))
@@ -142,7 +142,7 @@ def test_where_tracing_fails_the_reason_is_told_and_the_parts_are_fused():
         def forward(self, x):
             return self.block(x) if x.sum() > 0 else self.block(-x)
 
-    model = sn.convert(Dynamic(), "LS-1/4")
+    model = sn.convert(Dynamic(), "LS-1/4;least=1")
     reports = []
     assert sn.fuse(model, report=reports.append) is model
     assert reports[0].relu == ["block.bn1"] and list(reports[0].failed) == [""]
@@ -158,13 +158,13 @@ def test_a_model_that_is_another_in_training_is_left_as_it_was():
         def forward(self, x):
             return functional.dropout(torch.relu(self.bn(x)), 0.5, self.training)
 
-    model, reports = sn.convert(Drops(), "LS-1/4"), []
+    model, reports = sn.convert(Drops(), "LS-1/4;least=1"), []
     assert sn.fuse(model, report=reports.append) is model and type(model) is Drops
     assert "it computes something else in training than in evaluation" in str(reports[0])
 
 
 def test_a_model_with_hooks_on_its_blocks_is_left_as_it_was():
-    model, calls = sn.convert(nn.Sequential(Block("module")), "LS-1/4"), []
+    model, calls = sn.convert(nn.Sequential(Block("module")), "LS-1/4;least=1"), []
     model[0].register_forward_hook(lambda *_: calls.append(1))
     reports = []
     assert type(sn.fuse(model, report=reports.append)[0]) is Block
@@ -175,7 +175,7 @@ def test_a_model_with_hooks_on_its_blocks_is_left_as_it_was():
 
 @pytest.mark.parametrize("where", ["norm", "relu", "identity"])
 def test_hooks_on_layers_and_on_relus_see_what_they_saw(where):
-    model = sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Identity(), nn.ReLU()), "LS-1/4")
+    model = sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Identity(), nn.ReLU()), "LS-1/4;least=1")
     seen = []
     model[{"norm": 1, "identity": 2, "relu": 3}[where]].register_forward_hook(lambda module, inputs, output: seen.append(output))
     x = torch.randn(4, 3, 8, 8)

@@ -66,7 +66,7 @@ def test_a_real_model_trains_and_evaluates_as_plain_batch_norm_after_restore(nam
     kinds = [type(module) for module in model.modules()]
     norms = sum(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
     reports = []
-    model = sn.convert(model, "LS-1/64", report=reports.append)
+    model = sn.convert(model, "LS-1/64;least=1", report=reports.append)
     assert len(reports[0].changed) == norms and not reports[0].left
     if fused:
         model = sn.fuse(model, report=reports.append)
@@ -104,7 +104,7 @@ def test_fusing_finds_what_a_resnet_has():
 def test_a_hook_on_the_relu_of_timms_norm_and_activation_is_called():
     import_timm()
     from timm.layers import BatchNormAct2d
-    layer, seen = sn.convert(BatchNormAct2d(4), "LS-1/4"), []
+    layer, seen = sn.convert(BatchNormAct2d(4), "LS-1/4;least=1"), []
     layer.act.register_forward_hook(lambda module, inputs, output: seen.append(output))
     y = layer(torch.randn(4, 4, 8, 8))
     assert len(seen) == 1 and torch.equal(seen[0], y)

@@ -10,9 +10,10 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import samplenorm as sn
+from plain_formula import plain_formula
 
 SHAPES = {sn.BatchNorm1d: (6, 4, 5), sn.BatchNorm2d: (6, 4, 5, 7), sn.BatchNorm3d: (6, 4, 3, 5, 4)}
-SPECS = ["BN", "NS-2/6", "BS-2/6", "FS-1/4", "LS-1/4", "FRS-1/3", "FS-1/4+VDN-2/6", "LS-1/4;stat_batch=3", "LS-1/4+VDN-1/6;stat_batch=2"]
+SPECS = ["BN", "NS-2/6", "BS-2/6", "FS-1/4", "LS-1/4;least=1", "FRS-1/3", "FS-1/4+VDN-2/6", "LS-1/4;stat_batch=3;least=1", "LS-1/4+VDN-1/6;stat_batch=2;least=1"]
 
 
 def twin_of(ours):
@@ -54,16 +55,7 @@ def test_outputs_and_gradients_are_those_of_the_plain_formula_on_the_groups_of_s
     nn.init.uniform_(layer.weight, 0.5, 2)
     nn.init.uniform_(layer.bias, -1, 1)
     x = values(*SHAPES[kind]).requires_grad_()
-    chunks = {}
-    for group in layer.sample(x.shape):
-        points = torch.cat([x[(box[0], slice(None), *box[1:])].movedim(1, -1).reshape(-1, 4) for box in group.boxes])
-        mean, var = chunks.get(group.chunk, (0, 0))
-        chunks[group.chunk] = (mean + group.weight * points.mean(0), var + group.weight * points.var(0, unbiased=False))
-    per_channel = [1, -1] + [1] * (x.dim() - 2)
-    rows = layer.stat_batch + layer.virtual_rows if layer.stat_batch else x.size(0)
-    parts = [((part - mean.view(per_channel)) / (var.view(per_channel) + layer.eps).sqrt())
-             for part, (mean, var) in zip(x.split(rows), chunks.values(), strict=True)]
-    expected = torch.cat(parts) * layer.weight.view(per_channel) + layer.bias.view(per_channel)
+    expected = plain_formula(layer, x)
     y = layer(x)
     torch.testing.assert_close(y, expected)
     leaves = [x, layer.weight, layer.bias]
@@ -72,7 +64,7 @@ def test_outputs_and_gradients_are_those_of_the_plain_formula_on_the_groups_of_s
         torch.testing.assert_close(actual, wanted)
 
 
-@pytest.mark.parametrize("spec", ["BN", "FS-1/4", "LS-1/4+VDN-2/6"])
+@pytest.mark.parametrize("spec", ["BN", "FS-1/4", "LS-1/4+VDN-2/6;least=1"])
 def test_gradients_pass_torchs_numerical_check(spec):
     layer = sn.BatchNorm2d(2, dtype=torch.float64, spec=spec, track_running_stats=False)
     x, residual = values(6, 2, 3, 4).requires_grad_(), values(6, 2, 3, 4, seed=1).requires_grad_()
@@ -82,14 +74,14 @@ def test_gradients_pass_torchs_numerical_check(spec):
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("shape, dtype", [((6, 4, 5, 7), torch.float64), ((1, 4, 1, 1), torch.float64), ((6, 4, 5, 7), torch.float32)])
 def test_residual_and_relu_are_added_also_where_they_cannot_be_fused(training, shape, dtype):
-    fused, plain = (sn.BatchNorm2d(4, dtype=torch.float64, relu=relu).train(training) for relu in (True, False))
+    fused, plain = (sn.BatchNorm2d(4, dtype=torch.float64, spec="LS-1/4;least=1", relu=relu).train(training) for relu in (True, False))
     sn.set_seed(fused, 0), sn.set_seed(plain, 0)
     x, residual = values(6, 4, 5, 7), values(*shape).to(dtype)
     torch.testing.assert_close(fused(x, residual), torch.relu(plain(x) + residual))
 
 
 def test_a_residual_of_another_shape_gets_its_gradient():
-    layer, shift = sn.BatchNorm2d(4), torch.zeros(1, 4, 1, 1, requires_grad=True)
+    layer, shift = sn.BatchNorm2d(4, spec="LS-1/4;least=1"), torch.zeros(1, 4, 1, 1, requires_grad=True)
     layer(torch.randn(6, 4, 5, 7), shift, relu=True).sum().backward()
     assert shift.grad.abs().sum() > 0
 
@@ -134,7 +126,7 @@ def test_decay_and_first_of_the_notation_go_before_momentum():
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
-@pytest.mark.parametrize("spec", ["LS-1/4", "FS-1/4;redraw=step"])
+@pytest.mark.parametrize("spec", ["LS-1/4;least=1", "FS-1/4;redraw=step"])
 def test_activation_checkpointing_gives_the_same_gradients_and_counts_a_batch_once(spec, reentrant):
     layer, x = sn.BatchNorm2d(4, spec=spec), torch.randn(6, 4, 8, 8)
     twin = copy.deepcopy(layer)
@@ -157,7 +149,7 @@ def test_an_empty_batch_gives_empty_outputs_and_leaves_the_running_statistics_al
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_sixteen_bit_activations_keep_statistics_and_parameters_in_float32(dtype):
-    layer, x = sn.BatchNorm2d(8, spec="LS-1/4"), torch.randn(8, 8, 8, 8)
+    layer, x = sn.BatchNorm2d(8, spec="LS-1/4;least=1"), torch.randn(8, 8, 8, 8)
     full = copy.deepcopy(layer)
     y = layer(x.to(dtype).requires_grad_())
     y.sum().backward()
@@ -166,7 +158,7 @@ def test_sixteen_bit_activations_keep_statistics_and_parameters_in_float32(dtype
 
 
 def test_autocast_trains_a_network():
-    model = sn.convert(nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 2)), "LS-1/4")
+    model = sn.convert(nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 2)), "LS-1/4;least=1")
     optimizer = torch.optim.SGD(model.parameters(), 0.05)
     x, labels = torch.randn(16, 3, 8, 8), torch.arange(16) % 2
     losses = []
@@ -195,7 +187,7 @@ def test_the_lean_mode_gives_the_same_gradients_and_keeps_y_not_x():
     x = torch.randn(8, 4, 16, 16)
     gradients = []
     for lean in (False, True):
-        layer, leaf, kept = sn.BatchNorm2d(4, relu=True, lean=lean, dtype=torch.float64), x.double().requires_grad_(), []
+        layer, leaf, kept = sn.BatchNorm2d(4, relu=True, spec="LS-1/64;least=1", lean=lean, dtype=torch.float64), x.double().requires_grad_(), []
         sn.set_seed(layer, 0)
         with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.data_ptr()) or t, lambda t: t):
             y = layer(leaf)
@@ -224,7 +216,7 @@ def test_wrong_use_gets_one_clear_sentence_and_the_usual_exception():
     with pytest.raises(ValueError, match=r"expected 4D input \(got 3D input\)"):
         sn.BatchNorm2d(4)(torch.randn(2, 4, 5))
     with pytest.raises(ValueError, match=r"Expected more than 1 value per channel when training, got input size \[1, 4, 8, 8\] of which"):
-        sn.BatchNorm2d(4, spec="FS-1/64")(torch.randn(1, 4, 8, 8))
+        sn.BatchNorm2d(4, spec="FS-1/64;least=1")(torch.randn(1, 4, 8, 8))
     with pytest.raises(ValueError, match="real rows behind the 2 virtual rows"):
         sn.BatchNorm2d(4, spec="VDN-2/128")(torch.randn(2, 4, 8, 8))
     with pytest.raises(RuntimeError, match=r"expected a weight of size \[5\]"):
@@ -234,7 +226,7 @@ def test_wrong_use_gets_one_clear_sentence_and_the_usual_exception():
 
 
 def test_frozen_layers_keep_their_statistics_whatever_train_says():
-    model = sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)), "LS-1/4")
+    model = sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)), "LS-1/4;least=1")
     x = torch.randn(4, 3, 8, 8)
     model(x)
     expected, kept = model.eval()(x), copy.deepcopy(model.state_dict())

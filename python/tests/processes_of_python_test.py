@@ -35,7 +35,7 @@ def train(model, forward, rows, ranks=1):
 
 def pooled_statistics_under_ddp_train_as_one_process_does(rank, ranks):
     rows = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
-    for spec in ("BN", "LS-1/4", "FS-1/4"):
+    for spec in ("BN", "LS-1/4;least=1", "FS-1/4"):
         alone = network(spec)
         expected = train(alone, alone, slice(None))
         for compiled in (False, True):

@@ -131,7 +131,7 @@ def converted(spec):
     return sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Dropout(0.5), nn.Conv2d(4, 2, 3), nn.BatchNorm2d(2)), spec)
 
 
-@pytest.mark.parametrize("spec", ["FS-1/64", "LS-1/4;decay=0.5", "FS-1/64+VDN-2/8"])
+@pytest.mark.parametrize("spec", ["FS-1/64", "LS-1/4;decay=0.5;least=1", "FS-1/64+VDN-2/8"])
 def test_recalibration_gives_the_exact_statistics_and_leaves_all_else(spec):
     model = converted(spec)
     batches = [(2 * torch.randn(10, 3, 12, 12) + i, torch.zeros(10)) for i in range(5)]
@@ -147,7 +147,7 @@ def test_recalibration_gives_the_exact_statistics_and_leaves_all_else(spec):
 
 
 def test_recalibration_leaves_frozen_layers_alone():
-    model = converted("LS-1/4")
+    model = converted("LS-1/4;least=1")
     sn.freeze(model[1])
     kept = model[1].running_mean.clone()
     sn.recalibrate(model, [torch.randn(10, 3, 12, 12) + 5])
@@ -165,7 +165,7 @@ def test_recalibration_of_layers_without_a_number_of_batches():
 
 
 def test_recalibration_that_fails_changes_nothing():
-    model = converted("LS-1/4")
+    model = converted("LS-1/4;least=1")
     model(torch.randn(4, 3, 12, 12))
     before = {name: value.clone() for name, value in model.state_dict().items()}
     with pytest.raises(RuntimeError):
@@ -176,4 +176,4 @@ def test_recalibration_that_fails_changes_nothing():
         sn.recalibrate(model, [], 0)
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name])
-    assert model[1].spec == "LS-1/4" and model[1].training
+    assert model[1].spec == "LS-1/4;least=1" and model[1].training

@@ -1,7 +1,7 @@
 #pragma once
 
 // The normalizations as libtorch modules. SampledBatchNorm1d/2d/3d stand in for torch::nn::BatchNorm1d/2d/3d: the same
-// options, defaults and state-dict keys, plus a notation (notation.h) and a ReLU and a residual that cost nothing
+// options, defaults and state-dict keys, plus a notation (notation.h) and an activation and a residual that cost nothing
 // extra. make_norm() gives any normalization by its name, the comparison ones included.
 
 #include <torch/nn/cloneable.h>
@@ -24,6 +24,9 @@ namespace samplenorm {
 struct NormOptions {
   NormOptions(int64_t num_features) : num_features_(num_features) {}  // NOLINT: implicit, as libtorch's options are
 
+  /// Short for activation("relu") or activation("identity").
+  NormOptions& relu(bool follows) { return activation(follows ? "relu" : "identity"); }
+
   /// Channels: C of an input (N, C), (N, C, L), (N, C, H, W) or (N, C, D, H, W).
   TORCH_ARG(int64_t, num_features);
   /// Which points the statistics come from, e.g. "FS-1/64".
@@ -38,8 +41,10 @@ struct NormOptions {
   /// Whether there are running statistics. Without them evaluation takes the statistics of its whole batch, as
   /// BatchNorm does.
   TORCH_ARG(bool, track_running_stats) = true;
-  /// Whether a ReLU follows (behind the residual, if there is one).
-  TORCH_ARG(bool, relu) = false;
+  /// What follows, after the residual if there is one: identity, relu, relu6, leaky_relu(slope), elu(alpha), silu,
+  /// hardswish, gelu or gelu(tanh). In training it is computed in the same pass; but silu, hardswish, elu and gelu after a
+  /// residual are a pass of their own.
+  TORCH_ARG(std::string, activation) = "identity";
   /// Whether y, which the next layer keeps anyway, is kept for backward instead of x: half the memory. Not possible
   /// with a residual or with statistics of all points; and where a channel's |bias| is more than ten times its
   /// |weight|, x is kept, since y has lost its digits.
@@ -52,7 +57,7 @@ class Norm : public torch::nn::Module {
  public:
   explicit Norm(NormOptions options_) : options(std::move(options_)) {}
 
-  /// The normalized x, plus the residual if there is one, then ReLU if the options have it.
+  /// The normalized x, plus the residual if there is one, then the activation.
   virtual torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& residual = {}) = 0;
 
   /// Rows that it expects before the real ones in training, put there by a VirtualBatch at the network's input.
@@ -98,6 +103,8 @@ void set_step(torch::nn::Module& model, uint64_t step);
 /// Says which of several processes this one is. All of them have the same seed, epoch and step.
 void set_place(torch::nn::Module& model, const Place& place);
 
+struct FewPoints;
+
 /// Batch normalization with the statistics of a sample, for inputs of 2 to 5 dimensions.
 class SampledBatchNormImpl : public Norm, public Draws {
  public:
@@ -121,6 +128,8 @@ class SampledBatchNormImpl : public Norm, public Draws {
   torch::Tensor running_mean;
   torch::Tensor running_var;
   torch::Tensor num_batches_tracked;
+  /// Warns once where samples have few points; set_seed() makes it one warning for the whole model. Null: it is done.
+  std::shared_ptr<FewPoints> few_points;
 
  protected:
   virtual void check_input_dim(const torch::Tensor& x) const;

@@ -68,6 +68,9 @@ struct Spec {
   First first = First::kZero;
   Redraw redraw = Redraw::kEpoch;
   int64_t stat_batch = 0;  ///< real rows normalized together; 0: the whole batch
+  /// Points a channel that a sample has at least, where the layer has them: the ratio grows until it is so. Unset: the
+  /// method's own, 1024 for LS and 2 for the paper's methods. Virtual rows do not count.
+  std::optional<int64_t> least;
   Field field = Field::kWhite;
   Nodes nodes;
 
@@ -100,8 +103,8 @@ std::string paper_name(const Spec& spec);
 /// sample: rows may be missing, and groups may be empty.
 Sample draw(const Spec& spec, const Shape& shape, const Key& key);
 
-/// Points of the largest sample that draw() can give of the shape, whatever the key.
-int64_t most_points(const Spec& spec, const Shape& shape);
+/// Points of the largest sample that draw() can give of the shape, whatever the key but for its `ranks`.
+int64_t most_points(const Spec& spec, const Shape& shape, uint64_t ranks = 1);
 
 /// The processes, of key.ranks, that have a part in the sample; ascending.
 std::vector<int> contributors(const Spec& spec, const Key& key);

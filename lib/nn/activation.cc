@@ -1,0 +1,79 @@
+#include "nn/activation.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <mutex>
+
+#include "kernels/activations/formulas.h"
+#include "samplenorm/error.h"
+
+namespace samplenorm {
+namespace {
+
+/// The arithmetic of kernels/activations/formula.h on tensors of one type and device.
+struct TensorMath {
+  at::TensorOptions options;
+
+  at::Tensor constant(double value) const { return at::full({}, value, options); }
+  at::Tensor add(const at::Tensor& a, const at::Tensor& b) const { return a + b; }
+  at::Tensor sub(const at::Tensor& a, const at::Tensor& b) const { return a - b; }
+  at::Tensor mul(const at::Tensor& a, const at::Tensor& b) const { return a * b; }
+  at::Tensor div(const at::Tensor& a, const at::Tensor& b) const { return a / b; }
+  at::Tensor neg(const at::Tensor& a) const { return -a; }
+  at::Tensor exp(const at::Tensor& a) const { return a.exp(); }
+  at::Tensor expm1(const at::Tensor& a) const { return a.expm1(); }
+  at::Tensor normal_cdf(const at::Tensor& a) const { return 0.5 * at::erfc(-0.70710678118654752440 * a); }
+  at::Tensor less(const at::Tensor& a, const at::Tensor& b) const { return a.lt(b); }
+  at::Tensor less_equal(const at::Tensor& a, const at::Tensor& b) const { return a.le(b); }
+  at::Tensor select(const at::Tensor& condition, const at::Tensor& a, const at::Tensor& b) const {
+    return at::where(condition, a, b);
+  }
+};
+
+template <class Formula>
+bool is_name_of(std::string_view text) {
+  const std::string_view name = Formula::kName;
+  return text == name || (Formula::kHasParameter && text.starts_with(name) && text[name.size()] == '(');
+}
+
+/// Calls visit(formula, math, parameter) for the activation's formula.
+template <class Visit>
+at::Tensor with_formula(const at::Tensor& z, std::string_view activation, Visit visit) {
+  const TensorMath math{z.options().requires_grad(false)};
+  const at::Tensor parameter = math.constant(activation_of(activation).parameter);
+#define TRY(Formula) \
+  if (is_name_of<formulas::Formula>(activation)) return visit(formulas::Formula(), math, parameter);
+  SAMPLENORM_FOR_EACH_ACTIVATION(TRY)
+#undef TRY
+  TORCH_INTERNAL_ASSERT(false, "no formula for ", activation);
+}
+
+}  // namespace
+
+const Activation& activation_of(std::string_view name) {
+  static std::mutex mutex;
+  static std::map<std::string, Activation, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  auto place = known.find(name);
+  if (place != known.end()) return place->second;
+  try {
+    return known.emplace(name, find_activation(name)).first->second;
+  } catch (const Error& error) {
+    TORCH_CHECK_VALUE(false, error.what());
+  }
+}
+
+at::Tensor activate(const at::Tensor& z, std::string_view activation) {
+  return with_formula(z, activation, [&](auto formula, const TensorMath& math, const at::Tensor& parameter) {
+    return formula.value(math, z, parameter);
+  });
+}
+
+at::Tensor derivative_at(const at::Tensor& z, std::string_view activation) {
+  return with_formula(z, activation, [&](auto formula, const TensorMath& math, const at::Tensor& parameter) {
+    return formula.derivative(math, z, parameter);
+  });
+}
+
+}  // namespace samplenorm

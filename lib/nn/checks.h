@@ -1,0 +1,36 @@
+#pragma once
+
+// What the operators ask of their arguments. Everything throws c10::Error with the operator's name and what it got.
+
+#include <ATen/core/DimVector.h>
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+
+#include "nn/operators.h"
+#include "nn/plan.h"
+#include "samplenorm/communicator.h"
+
+namespace samplenorm {
+
+using at::DimVector;
+
+/// Sizes of the inputs concatenated along channels; checks that they fit together.
+DimVector whole_sizes(at::TensorList x);
+
+void check_forward(at::TensorList x, at::IntArrayRef sizes, const OptionalTensor& weight, const OptionalTensor& bias,
+                   const OptionalTensor& residual, std::string_view activation);
+
+void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef sizes, const Normalized& saved,
+                    const PlanSizes& plan, std::string_view activation, bool lean);
+
+/// The numbers in a key tensor {seed, layer, epoch, step}, and the process's rank among `ranks`.
+KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks);
+
+/// The communicator with the name `group`, which must have this rank and ranks; null without a name.
+std::shared_ptr<Communicator> communicator_of(std::string_view group, int64_t rank, int64_t ranks);
+
+/// float32, or float64 for float64 activations.
+at::ScalarType statistics_type(const at::Tensor& x);
+
+}  // namespace samplenorm

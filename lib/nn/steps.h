@@ -1,0 +1,64 @@
+#pragma once
+
+// The six steps of a layer, each an operator registered with PyTorch's dispatcher: on the CPU by the kernels, on other
+// devices by ATen calls unless somebody registers better ones, on meta tensors by shapes. driver.h sequences them. To
+// serve a new kind of device, register these six.
+//
+// x is one or more tensors that count as concatenated along channels, N x C x ... in all. K chunks of rows are
+// normalized apart from each other: rows [rows[k], rows[k + 1]). A sample has G groups in each chunk, with counts[k * G +
+// g] points; `points` are the numbers of all of them in this order, row * S + place in the map of S points, or empty:
+// then each chunk is its own sample, whole. Statistics are float32, or float64 for float64 activations.
+
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "nn/operators.h"
+
+namespace samplenorm {
+
+struct Steps {
+  /// (K, G, 2, C): mean and M2 of each group, 0 where it has no points; and the sample's x, (room, C), in the order of
+  /// `points`, the rest 0. Nothing is copied where room is 0.
+  std::tuple<at::Tensor, at::Tensor> (*moments)(at::TensorList x, const at::Tensor& points, at::IntArrayRef rows,
+                                                at::IntArrayRef counts, int64_t room);
+
+  /// (K, 5 + G, C), the lines of Normalized::statistics. `counts` is (K, G) and integer; weights are those of the groups.
+  at::Tensor (*statistics)(const at::Tensor& moments, const at::Tensor& counts, at::ArrayRef<double> weights,
+                           const OptionalTensor& weight, const OptionalTensor& bias, double eps);
+
+  /// y = f(scale x + shift + residual), and with keep_mask the bits that say where f' is 1 (tensor_layout.h).
+  std::tuple<at::Tensor, at::Tensor> (*apply)(at::TensorList x, const OptionalTensor& residual,
+                                              const at::Tensor& statistics, at::IntArrayRef rows,
+                                              std::string_view activation, bool keep_mask);
+
+  /// dx = scale dz, if wanted, dz itself where there is a mask (else empty), and (K, 2, C): D = sum dz, P = sum dz xhat.
+  /// With a correction (of one group, all points) the finished dx, and no sums. With `lean` x is y, and the statistics
+  /// are such that xhat = (y - mean) rstd.
+  std::tuple<std::vector<at::Tensor>, at::Tensor, at::Tensor> (*backward)(
+      const at::Tensor& dy, at::TensorList x, const OptionalTensor& mask, const at::Tensor& statistics,
+      const OptionalTensor& correction, at::IntArrayRef rows, std::string_view activation, bool lean, bool want_dx);
+
+  /// dweight and dbias from this process's sums, (C), and from those of all processes the correction, (K, G, 2, C): its
+  /// offset and its slope.
+  std::tuple<at::Tensor, at::Tensor, at::Tensor> (*gradients)(const at::Tensor& sums, const at::Tensor& pooled_sums,
+                                                              const at::Tensor& statistics, const at::Tensor& counts,
+                                                              at::ArrayRef<double> weights);
+
+  /// dx -= offset + slope (x - mean of the group) at the sample's points.
+  void (*correct)(at::TensorList dx, const at::Tensor& sample, const at::Tensor& statistics,
+                  const at::Tensor& correction, const at::Tensor& points, at::IntArrayRef rows, at::IntArrayRef counts);
+};
+
+/// By the kernels, for dense tensors on the CPU.
+extern const Steps cpu_steps;
+/// By ATen calls: the definition that others are tested against. They can be differentiated, but for apply.
+extern const Steps aten_steps;
+/// Results of the right shapes and types, with no values.
+extern const Steps meta_steps;
+/// Those that are registered for the device of their arguments.
+extern const Steps registered_steps;
+
+}  // namespace samplenorm
