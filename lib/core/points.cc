@@ -1,5 +1,7 @@
 #include "core/points.h"
 
+#include <cstddef>
+
 namespace samplenorm {
 namespace {
 

@@ -75,7 +75,6 @@ SAMPLENORM_FOR_EACH_ACTIVATION(EXPORT)
 #undef EXPORT_SPAN
 
 struct Entry {
-  std::string_view name;
   bool has_parameter;
   Activation activation;  ///< with the parameter's default
   double (*slope)(double parameter);
@@ -91,9 +90,9 @@ double plain_derivative(double z, double parameter) {
 }
 
 #define ENTRY(Name)                                                         \
-  Entry{formulas::Name::kName,                                              \
-        formulas::Name::kHasParameter,                                      \
-        {.kind = formulas::Name::kKind,                                     \
+  Entry{formulas::Name::kHasParameter,                                      \
+        {.name = formulas::Name::kName,                                     \
+         .kind = formulas::Name::kKind,                                     \
          .piecewise_linear = formulas::Name::kPiecewiseLinear,              \
          .slope = formulas::Name::slope(formulas::Name::kDefaultParameter), \
          .parameter = formulas::Name::kDefaultParameter,                    \
@@ -120,11 +119,11 @@ double parameter_in(std::string_view text, std::string_view name) {
 
 Activation find_activation(std::string_view text) {
   for (const Entry& entry : kRegistry) {
-    if (text == entry.name) return entry.activation;
-    if (!entry.has_parameter) continue;
-    const double parameter = parameter_in(text, entry.name);
-    if (std::isnan(parameter)) continue;
     Activation activation = entry.activation;
+    if (text == activation.name) return activation;
+    if (!entry.has_parameter) continue;
+    const double parameter = parameter_in(text, activation.name);
+    if (std::isnan(parameter)) continue;
     activation.parameter = parameter;
     activation.slope = entry.slope(parameter);
     return activation;
@@ -132,15 +131,15 @@ Activation find_activation(std::string_view text) {
   std::string known;
   for (const Entry& entry : kRegistry) {
     if (!known.empty()) known += ", ";
-    known += entry.name;
-    if (entry.has_parameter) known += " or " + std::string(entry.name) + "(number)";
+    known += entry.activation.name;
+    if (entry.has_parameter) known += " or " + std::string(entry.activation.name) + "(number)";
   }
   throw Error("expected an activation, which is one of " + known + "; got \"" + std::string(text) + "\"");
 }
 
 std::vector<std::string> activations() {
   std::vector<std::string> names;
-  for (const Entry& entry : kRegistry) names.emplace_back(entry.name);
+  for (const Entry& entry : kRegistry) names.emplace_back(entry.activation.name);
   return names;
 }
 

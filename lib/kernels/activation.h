@@ -12,6 +12,7 @@ namespace samplenorm {
 
 /// Plain data, made by find_activation().
 struct Activation {
+  std::string_view name = "identity";  ///< in the registry: without a parameter
   /// ReLU has code of its own in the loops of the kernels; others are called for a buffer of values at a time.
   enum class Kind { kIdentity, kRelu, kOther };
   Kind kind = Kind::kIdentity;

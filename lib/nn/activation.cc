@@ -31,22 +31,17 @@ struct TensorMath {
   }
 };
 
-template <class Formula>
-bool is_name_of(std::string_view text) {
-  const std::string_view name = Formula::kName;
-  return text == name || (Formula::kHasParameter && text.starts_with(name) && text[name.size()] == '(');
-}
-
 /// Calls visit(formula, math, parameter) for the activation's formula.
 template <class Visit>
-at::Tensor with_formula(const at::Tensor& z, std::string_view activation, Visit visit) {
+at::Tensor with_formula(const at::Tensor& z, std::string_view name, Visit visit) {
+  const Activation& activation = activation_of(name);
   const TensorMath math{z.options().requires_grad(false)};
-  const at::Tensor parameter = math.constant(activation_of(activation).parameter);
-#define TRY(Formula) \
-  if (is_name_of<formulas::Formula>(activation)) return visit(formulas::Formula(), math, parameter);
+#define TRY(Formula)                               \
+  if (activation.name == formulas::Formula::kName) \
+    return visit(formulas::Formula(), math, math.constant(activation.parameter));
   SAMPLENORM_FOR_EACH_ACTIVATION(TRY)
 #undef TRY
-  TORCH_INTERNAL_ASSERT(false, "no formula for ", activation);
+  TORCH_INTERNAL_ASSERT(false, "no formula for ", name);
 }
 
 }  // namespace
@@ -65,15 +60,20 @@ const Activation& activation_of(std::string_view name) {
 }
 
 at::Tensor activate(const at::Tensor& z, std::string_view activation) {
-  return with_formula(z, activation, [&](auto formula, const TensorMath& math, const at::Tensor& parameter) {
+  return with_formula(z, activation, [&](auto formula, const auto& math, const at::Tensor& parameter) {
     return formula.value(math, z, parameter);
   });
 }
 
 at::Tensor derivative_at(const at::Tensor& z, std::string_view activation) {
-  return with_formula(z, activation, [&](auto formula, const TensorMath& math, const at::Tensor& parameter) {
+  return with_formula(z, activation, [&](auto formula, const auto& math, const at::Tensor& parameter) {
     return formula.derivative(math, z, parameter);
   });
+}
+
+at::Tensor finish(at::Tensor y, const at::Tensor& residual, std::string_view activation) {
+  if (residual.defined()) y = y + residual;
+  return activation == "relu" ? y.relu() : activation == "identity" ? y : activate(y, activation);
 }
 
 }  // namespace samplenorm

@@ -17,4 +17,7 @@ const Activation& activation_of(std::string_view name);
 at::Tensor activate(const at::Tensor& z, std::string_view activation);
 at::Tensor derivative_at(const at::Tensor& z, std::string_view activation);
 
+/// What follows a normalization that does not fuse it: the residual, if there is one, then the activation.
+at::Tensor finish(at::Tensor y, const at::Tensor& residual, std::string_view activation);
+
 }  // namespace samplenorm

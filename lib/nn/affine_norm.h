@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include "nn/finish.h"
+#include "nn/activation.h"
 #include "samplenorm/norm.h"
 
 namespace samplenorm {

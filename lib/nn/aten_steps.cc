@@ -15,14 +15,14 @@ namespace {
 
 using at::Tensor;
 
-Tensor as_maps(const Tensor& x) { return x.reshape({x.size(0), x.size(1), -1}); }
+Tensor as_maps(const Tensor& x) { return x.dim() == 2 ? x.unsqueeze(2) : x.flatten(2); }
 
 /// All inputs in the type of statistics.
 Tensor maps_of(at::TensorList x) { return as_maps(x.size() == 1 ? x[0] : at::cat(x, 1)).to(statistics_type(x[0])); }
 
-/// Where points are, as indices of (N, C, S) that give (points, C).
+/// Where points are, as indices of (N, S, C) that give (points, C).
 c10::List<OptionalTensor> places_of(const Tensor& points, int64_t map_points) {
-  return {at::floor_divide(points, map_points), OptionalTensor(), at::remainder(points, map_points)};
+  return {at::floor_divide(points, map_points), at::remainder(points, map_points)};
 }
 
 Tensor rows_of(const Tensor& maps, at::IntArrayRef rows, size_t k) {
@@ -46,7 +46,7 @@ std::tuple<Tensor, Tensor> moments(at::TensorList x, const Tensor& points, at::I
   const Tensor maps = maps_of(x);
   const size_t groups = counts.size() / (rows.size() - 1);
   const bool whole = points.numel() == 0;
-  const Tensor listed = whole ? Tensor() : maps.index(places_of(points, maps.size(2)));
+  const Tensor listed = whole ? Tensor() : maps.transpose(1, 2).index(places_of(points, maps.size(2)));
   std::vector<Tensor> found;
   int64_t first = 0;
   for (size_t i = 0; i < counts.size(); first += counts[i], ++i) {
@@ -54,17 +54,18 @@ std::tuple<Tensor, Tensor> moments(at::TensorList x, const Tensor& points, at::I
       found.push_back(at::zeros({2, maps.size(1)}, maps.options()));
       continue;
     }
-    const Tensor values = whole ? rows_of(maps, rows, i / groups).transpose(1, 2).flatten(0, 1)
-                                : listed.narrow(0, first, counts[i]);
+    const Tensor values =
+        whole ? rows_of(maps, rows, i / groups).transpose(1, 2).flatten(0, 1) : listed.narrow(0, first, counts[i]);
     const Tensor mean = values.mean(0);
-    found.push_back(at::stack({mean, (values - mean).square().sum(0)}));
+    // Not var().sqrt(), which has no derivative at 0.
+    const Tensor norm = at::linalg_vector_norm(values - mean, 2, at::IntArrayRef{0});
+    found.push_back(at::stack({mean, norm / std::sqrt(static_cast<double>(counts[i]))}));
   }
-  Tensor sample = at::zeros({room, maps.size(1)}, x[0].options());
-  if (room > 0 && !whole)
-    sample = at::constant_pad_nd(listed, {0, 0, 0, room - listed.size(0)}).to(x[0].scalar_type());
-  const bool by_point = maps.size(2) == 1 || lies_channels_last(x[0]);
-  return {at::stack(found).view({std::ssize(rows) - 1, static_cast<int64_t>(groups), 2, -1}),
-          by_point ? sample.contiguous() : sample.t().contiguous().t()};
+  const Tensor moments = at::stack(found).view({std::ssize(rows) - 1, static_cast<int64_t>(groups), 2, maps.size(1)});
+  const Layout layout = layout_of(whole_sizes(x), lies_channels_last(x[0]));
+  if (room == 0 || whole) return {moments, empty_sample(room, layout, x[0].options()).zero_()};
+  const Tensor sample = at::constant_pad_nd(listed, {0, 0, 0, room - listed.size(0)}).to(x[0].scalar_type());
+  return {moments, is_channels_last(layout) ? sample.contiguous() : sample.t().contiguous().t()};
 }
 
 Tensor statistics(const Tensor& moments, const Tensor& counts, at::ArrayRef<double> weights,
@@ -75,10 +76,10 @@ Tensor statistics(const Tensor& moments, const Tensor& counts, at::ArrayRef<doub
   for (size_t g = 0; g < weights.size(); ++g) {
     const auto group = static_cast<int64_t>(g);
     const Tensor of_group = moments.select(1, group), points = counts.select(1, group).unsqueeze(-1);
-    const Tensor m2 = of_group.select(1, 1);
+    const Tensor var_of_group = of_group.select(1, 1).square();
     add(mean, weights[g] * of_group.select(1, 0));
-    add(var, weights[g] * (m2 / points));
-    add(unbiased_var, weights[g] * (m2 / (points - 1).clamp_min(1)));
+    add(var, weights[g] * var_of_group);
+    add(unbiased_var, weights[g] * (var_of_group * points / (points - 1).clamp_min(1)));
   }
   const Tensor rstd = at::rsqrt(var + eps);
   const Tensor scale = weight ? rstd * weight->to(type) : rstd;
@@ -91,7 +92,7 @@ Tensor packed(const Tensor& bits, const Layout& layout) {
   const bool by_point = is_channels_last(layout);
   const Tensor runs = (by_point ? bits.transpose(1, 2) : bits).to(at::kByte);
   const Tensor padded = at::constant_pad_nd(runs, {0, (8 - runs.size(2) % 8) % 8});
-  const Tensor bytes = at::bitwise_left_shift(padded.view({runs.size(0), runs.size(1), -1, 8}),
+  const Tensor bytes = at::bitwise_left_shift(padded.view({runs.size(0), runs.size(1), padded.size(2) / 8, 8}),
                                               at::arange(8, padded.options()))
                            .sum(-1, false, at::kByte);
   return by_point ? bytes.transpose(1, 2) : bytes;
@@ -134,7 +135,7 @@ std::tuple<std::vector<Tensor>, Tensor, Tensor> backward(const Tensor& dy, at::T
                                                          at::IntArrayRef rows, std::string_view activation, bool lean,
                                                          bool want_dx) {
   const DimVector sizes = whole_sizes(x);
-  const bool channels_last = backward_is_channels_last(x[0], sizes, mask ? &*mask : nullptr);
+  const bool channels_last = backward_is_channels_last(x, mask);
   const Tensor maps = maps_of(x), scale = line_of(statistics, kScale, rows);
   Tensor dz = as_maps(dy).to(maps.scalar_type());
   if (mask) {
@@ -201,8 +202,9 @@ void correct(at::TensorList dx, const Tensor& sample, const Tensor& statistics, 
     const Tensor taken_off = of_group.select(0, 0) + of_group.select(0, 1) * deviation;
     int64_t channel = 0;
     for (const Tensor& part : dx) {
-      const Tensor maps = part.view({part.size(0), part.size(1), -1});
-      const auto places = places_of(points.narrow(0, first, counts[i]), maps.size(2));
+      if (part.size(1) == 0) continue;
+      const Tensor maps = as_maps(part).transpose(1, 2);
+      const auto places = places_of(points.narrow(0, first, counts[i]), maps.size(1));
       const Tensor corrected = maps.index(places).to(type) - taken_off.narrow(1, channel, part.size(1));
       maps.index_put_(places, corrected.to(part.scalar_type()));
       channel += part.size(1);
@@ -213,7 +215,6 @@ void correct(at::TensorList dx, const Tensor& sample, const Tensor& statistics, 
 }  // namespace
 }  // namespace aten
 
-const Steps aten_steps = {aten::moments,  aten::statistics, aten::apply,
-                          aten::backward, aten::gradients,  aten::correct};
+const Steps aten_steps = {aten::moments, aten::statistics, aten::apply, aten::backward, aten::gradients, aten::correct};
 
 }  // namespace samplenorm

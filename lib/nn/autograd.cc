@@ -42,8 +42,8 @@ struct SampledBatchNormBackward : torch::autograd::Node {
     } else {
       bool want_dx = has_mask && task_should_compute_output(inputs + 2);
       for (size_t i = 0; i < inputs; ++i) want_dx |= task_should_compute_output(i);
-      found = sampled_batch_norm_backward(dy, values, gamma, beta, {{}, statistics.unpack(), sample.unpack(), bits}, spec,
-                                          key.unpack(), activation, lean, group, rank, ranks, want_dx);
+      found = sampled_batch_norm_backward(dy, values, gamma, beta, {{}, statistics.unpack(), sample.unpack(), bits},
+                                          spec, key.unpack(), activation, lean, group, rank, ranks, want_dx);
     }
     variable_list result = std::move(found.x);
     result.resize(inputs);
@@ -75,10 +75,6 @@ struct SampledBatchNormBackward : torch::autograd::Node {
                 "differentiated again");
     const auto plan = find_plan(whole_sizes(inputs), spec, key_numbers(key.unpack(), rank, ranks), /*sync=*/false);
     return differentiable_gradients(dy, inputs, if_defined(gamma), if_defined(beta), bits, *plan, eps, activation);
-  }
-
-  static OptionalTensor if_defined(const at::Tensor& tensor) {
-    return tensor.defined() ? OptionalTensor(tensor) : std::nullopt;
   }
 };
 
@@ -116,7 +112,7 @@ SAMPLENORM_FORWARD(differentiable) {
   {
     at::AutoDispatchBelowADInplaceOrView below;
     out = sampled_batch_norm(x, gamma, beta, added, std::string(spec), key, eps, std::string(activation), lean,
-                             std::string(group), rank, ranks, keep && node != nullptr);
+                             std::string(group), rank, ranks, keep || node != nullptr);
   }
   if (!node) return out.tuple();
   torch::autograd::set_history(out.y, node);

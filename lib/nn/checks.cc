@@ -79,14 +79,16 @@ void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef size
   };
   const std::array lines = {plan.chunks, kGroupMeans + plan.groups, channels};
   const std::array points = {plan.room, channels};
-  check_saved(saved.statistics, saved.statistics.sizes() == at::IntArrayRef(lines), statistics_type(x[0]), "statistics");
+  check_saved(saved.statistics, saved.statistics.sizes() == at::IntArrayRef(lines), statistics_type(x[0]),
+              "statistics");
   check_saved(saved.sample, saved.sample.sizes() == at::IntArrayRef(points), x[0].scalar_type(), "sample");
   const bool has_mask = saved.mask.defined() && saved.mask.dim() != 1;
   const auto is_mask = [&](bool channels_last) {
     return saved.mask.sizes() == at::IntArrayRef(mask_sizes(layout_of(sizes, channels_last)));
   };
   if (saved.mask.defined())
-    check_saved(saved.mask, saved.mask.numel() == 0 || is_mask(false) || is_mask(true), at::kByte, "mask");
+    check_saved(saved.mask, (saved.mask.dim() == 1 && saved.mask.numel() == 0) || is_mask(false) || is_mask(true),
+                at::kByte, "mask");
   const Activation& function = activation_of(activation);
   TORCH_CHECK(!has_mask || function.piecewise_linear, kName, ": expected no mask with ", activation);
   if (!lean) return;
@@ -99,12 +101,11 @@ KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks) {
   TORCH_CHECK_VALUE(key.dim() == 1 && key.size(0) == 4 && key.scalar_type() == at::kLong && key.is_cpu(), kName,
                     ": expected a key of 4 numbers (seed, layer, epoch, step) in int64 on the CPU, got ", key.sizes(),
                     " of ", key.scalar_type(), " on ", key.device());
-  if (!key.has_storage()) {  // torch.func's tensors, which wrap others, are read by operators alone
-    const auto number = [&](int64_t i) { return key.select(0, i).item<int64_t>(); };
-    return {number(0), number(1), number(2), number(3), rank, ranks};
-  }
-  const int64_t *numbers = key.const_data_ptr<int64_t>(), step = key.stride(0);
-  return {numbers[0], numbers[step], numbers[2 * step], numbers[3 * step], rank, ranks};
+  const auto number = [&](int64_t i) {  // torch.func's tensors, which wrap others, are read by operators alone
+    return key.has_storage() ? key.const_data_ptr<int64_t>()[i * key.stride(0)] : key.select(0, i).item<int64_t>();
+  };
+  const int64_t epoch = number(2), step = number(3);
+  return {number(0), number(1), epoch < 0 ? step / kStepsOfADraw : epoch, step, rank, ranks};
 }
 
 std::shared_ptr<Communicator> communicator_of(std::string_view group, int64_t rank, int64_t ranks) {

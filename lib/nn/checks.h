@@ -24,7 +24,10 @@ void check_forward(at::TensorList x, at::IntArrayRef sizes, const OptionalTensor
 void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef sizes, const Normalized& saved,
                     const PlanSizes& plan, std::string_view activation, bool lean);
 
-/// The numbers in a key tensor {seed, layer, epoch, step}, and the process's rank among `ranks`.
+/// A layer that was never told an epoch draws anew after so many steps.
+inline constexpr int64_t kStepsOfADraw = 500;
+/// The numbers in a key tensor {seed, layer, epoch, step}, and the process's rank among `ranks`. A negative epoch is
+/// one that the layer was never told: it follows from the step.
 KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks);
 
 /// The communicator with the name `group`, which must have this rank and ranks; null without a name.

@@ -28,12 +28,12 @@ def problem():
     return 2 * draw(*shape) + 1, draw(CHANNELS), draw(CHANNELS), draw(*shape), draw(*shape)
 
 
-def results(operator, rows, spec, rank=0, ranks=1, group=""):
+def results(operator, rows, spec, rank=0, ranks=1, group="", activation="relu"):
     """y and the gradients of x, weight, bias and residual, of the rows in the slice."""
     x, weight, bias, residual, dy = problem()
     x, residual, dy = (tensor[rows].contiguous(memory_format=torch.channels_last) for tensor in (x, residual, dy))
     leaves = [tensor.requires_grad_() for tensor in (x, weight, bias, residual)]
-    y = operator([x], weight, bias, residual, spec, KEY, 1e-5, True, False, group, rank, ranks)[0]
+    y = operator([x], weight, bias, residual, spec, KEY, 1e-5, activation, False, group, rank, ranks)[0]
     return [y, *torch.autograd.grad(y, leaves, dy)]
 
 
@@ -50,7 +50,9 @@ def sync_equals_one_process(rank, ranks):
     operator, group = load(), dist.group.WORLD.group_name
     rows = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
     for spec in ("BN", "FS-1/4", "LS-1/4;least=1"):
-        assert_same(results(operator, rows, spec, rank, ranks, group), results(operator, slice(None), spec), rows)
+        for activation in ("relu", "leaky_relu(0.2)", "identity"):
+            mine = results(operator, rows, spec, rank, ranks, group, activation)
+            assert_same(mine, results(operator, slice(None), spec, activation=activation), rows)
 
 
 def sync_takes_unequal_and_empty_shares(rank, ranks):
@@ -65,10 +67,27 @@ def few_nodes_give_all_the_same_statistics(rank, ranks):
     operator, group = load(), dist.group.WORLD.group_name
     x = problem()[0]
     half = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
-    mean = operator([x[half]], None, None, None, "BS-2/4;nodes=1/2", KEY, 1e-5, False, False, group, rank, ranks)[1]
-    everyones = [torch.empty_like(mean) for _ in range(ranks)]
-    dist.all_gather(everyones, mean)
-    assert all(torch.equal(other, mean) for other in everyones)
+    statistics = operator([x[half]], None, None, None, "BS-2/4;nodes=1/2", KEY, 1e-5, "identity", False, group, rank, ranks)[1]
+    everyones = [torch.empty_like(statistics) for _ in range(ranks)]
+    dist.all_gather(everyones, statistics)
+    assert all(torch.equal(other, statistics) for other in everyones)
+
+
+def few_nodes_get_the_gradients_of_the_plain_formula(rank, ranks):
+    """Statistics are those of the rows that the chosen processes sample; the gradients of all rows go into these alone."""
+    operator, group, share = load(), dist.group.WORLD.group_name, ROWS // ranks
+    x, weight, bias, residual, dy = (tensor.requires_grad_() for tensor in problem())
+    for spec in ("BS-1/2;nodes=1/2", "BS-1/1;nodes=1/2"):
+        sampled = []
+        for other in range(ranks):
+            boxes = torch.classes.samplenorm.Notation(spec).sample([share, CHANNELS, SIDE, SIDE], KEY, other, ranks, True)[2]
+            sampled += [x[other * share + box[1]:other * share + box[2]] for box in boxes]
+        assert 0 < len(sampled) < ranks
+        var, mean = torch.var_mean(torch.cat(sampled), (0, 2, 3), unbiased=False, keepdim=True)
+        z = (x - mean) / (var + 1e-5).sqrt() * weight.view(1, -1, 1, 1) + bias.view(1, -1, 1, 1) + residual
+        whole = [torch.relu(z), *torch.autograd.grad(torch.relu(z), (x, weight, bias, residual), dy)]
+        rows = slice(rank * share, (rank + 1) * share)
+        assert_same(results(operator, rows, spec, rank, ranks, group), whole, rows)
 
 
 def local_equals_a_statistic_batch_in_one_process(rank, ranks):
@@ -87,10 +106,10 @@ def sync_works_under_torch_compile(rank, ranks):
 
     @torch.compile(backend="aot_eager", fullgraph=True)
     def layer(x, weight, bias):
-        return operator([x * 2], weight, bias, None, "LS-1/4;least=1", KEY, 1e-5, True, False, group, rank, ranks)[0] + 1
+        return operator([x * 2], weight, bias, None, "LS-1/4;least=1", KEY, 1e-5, "relu", False, group, rank, ranks)[0] + 1
 
     def plain(x, weight, bias):
-        return operator([x * 2], weight, bias, None, "LS-1/4;least=1", KEY, 1e-5, True)[0] + 1
+        return operator([x * 2], weight, bias, None, "LS-1/4;least=1", KEY, 1e-5, "relu")[0] + 1
 
     mine, whole = x[rows].clone().requires_grad_(), x.clone().requires_grad_()
     y, expected = layer(mine, weight, bias), plain(whole, weight, bias)
@@ -104,13 +123,14 @@ def wrong_groups_and_ranks_are_told(rank, ranks):
     operator, group = load(), dist.group.WORLD.group_name
     x = problem()[0]
     with pytest.raises((RuntimeError, ValueError), match="no such group"):
-        operator([x], None, None, None, "BN", KEY, 1e-5, False, False, "no such group", rank, ranks)
+        operator([x], None, None, None, "BN", KEY, 1e-5, "identity", False, "no such group", rank, ranks)
     with pytest.raises((RuntimeError, ValueError), match=f"expected rank {rank} of {ranks}"):
-        operator([x], None, None, None, "BN", KEY, 1e-5, False, False, group)
+        operator([x], None, None, None, "BN", KEY, 1e-5, "identity", False, group)
 
 
 CHECKS = [sync_equals_one_process, sync_takes_unequal_and_empty_shares, few_nodes_give_all_the_same_statistics,
-          local_equals_a_statistic_batch_in_one_process, sync_works_under_torch_compile, wrong_groups_and_ranks_are_told]
+          few_nodes_get_the_gradients_of_the_plain_formula, local_equals_a_statistic_batch_in_one_process,
+          sync_works_under_torch_compile, wrong_groups_and_ranks_are_told]
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

@@ -5,8 +5,8 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
-#include "nn/few_points.h"
 #include "nn/checks.h"
+#include "nn/few_points.h"
 #include "nn/virtual_rows.h"
 #include "samplenorm/virtual_batch.h"
 
@@ -59,6 +59,12 @@ struct Notation : torch::CustomClassHolder {
     return {weights, chunks, boxes};
   }
 
+  /// {chunks, groups, room}: the sizes of a plan of such an input (plan.h).
+  std::tuple<int64_t, int64_t, int64_t> plan_sizes(const std::vector<int64_t>& sizes, int64_t ranks, bool sync) const {
+    const PlanSizes found = samplenorm::plan_sizes(sizes, spec, sync, ranks);
+    return {found.chunks, found.groups, found.room};
+  }
+
   /// fewest_points() of the plan of such an input.
   std::optional<int64_t> fewest_points(const std::vector<int64_t>& sizes, const at::Tensor& key, int64_t rank,
                                        int64_t ranks, bool sync) const {
@@ -71,6 +77,13 @@ struct Notation : torch::CustomClassHolder {
 
   Spec spec;
 };
+
+/// Notation, title and summary of every sampling method.
+std::vector<std::tuple<std::string, std::string, std::string>> method_table() {
+  std::vector<std::tuple<std::string, std::string, std::string>> table;
+  for (const MethodInfo& info : methods()) table.emplace_back(info.notation, info.title, info.summary);
+  return table;
+}
 
 at::Tensor rows(at::IntArrayRef sizes, const at::Tensor& mean, const at::Tensor& std, const OptionalTensor& root,
                 const at::Tensor& key, int64_t chunk) {
@@ -89,6 +102,7 @@ struct StatisticsForPython : torch::CustomClassHolder {
   StatisticsForPython(int64_t channels, bool spectrum) : of_dataset(channels, spectrum) {}
   DatasetStatistics of_dataset;
 };
+using StatisticsPointer = c10::intrusive_ptr<StatisticsForPython>;
 
 }  // namespace
 
@@ -98,23 +112,18 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
   library.def("statistics_of_batches(Tensor means, Tensor variances) -> (Tensor, Tensor)");
   library.class_<Notation>("Notation")
       .def(torch::init<std::string>())
-      .def("read", [](const c10::intrusive_ptr<Notation>& self) { return self->read(); })
-      .def("sample",
-           [](const c10::intrusive_ptr<Notation>& self, const std::vector<int64_t>& sizes, const at::Tensor& key,
-              int64_t rank, int64_t ranks, bool sync) { return self->sample(sizes, key, rank, ranks, sync); })
-      .def("fewest_points",
-           [](const c10::intrusive_ptr<Notation>& self, const std::vector<int64_t>& sizes, const at::Tensor& key,
-              int64_t rank, int64_t ranks, bool sync) { return self->fewest_points(sizes, key, rank, ranks, sync); })
-      .def("carries_virtual_rows", [](const c10::intrusive_ptr<Notation>& self, const at::Tensor& key, int64_t rank,
-                                      int64_t ranks) { return self->carries_virtual_rows(key, rank, ranks); });
+      .def_static("methods", method_table)
+      .def("read", &Notation::read)
+      .def("sample", &Notation::sample)
+      .def("plan_sizes", &Notation::plan_sizes)
+      .def("fewest_points", &Notation::fewest_points)
+      .def("carries_virtual_rows", &Notation::carries_virtual_rows);
   library.class_<StatisticsForPython>("DatasetStatistics")
       .def(torch::init<int64_t, bool>())
-      .def("add", [](const c10::intrusive_ptr<StatisticsForPython>& self,
-                     const at::Tensor& images) { self->of_dataset->add(images); })
-      .def("mean", [](const c10::intrusive_ptr<StatisticsForPython>& self) { return self->of_dataset->mean(); })
-      .def("std", [](const c10::intrusive_ptr<StatisticsForPython>& self) { return self->of_dataset->std(); })
-      .def("spectrum",
-           [](const c10::intrusive_ptr<StatisticsForPython>& self) { return self->of_dataset->spectrum(); });
+      .def("add", [](const StatisticsPointer& self, const at::Tensor& images) { self->of_dataset->add(images); })
+      .def("mean", [](const StatisticsPointer& self) { return self->of_dataset->mean(); })
+      .def("std", [](const StatisticsPointer& self) { return self->of_dataset->std(); })
+      .def("spectrum", [](const StatisticsPointer& self) { return self->of_dataset->spectrum(); });
 }
 
 TORCH_LIBRARY_IMPL(samplenorm, CPU, library) { library.impl("virtual_rows", rows); }

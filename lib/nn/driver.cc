@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "comm/pool.h"
 #include "nn/activation.h"
 #include "nn/checks.h"
@@ -11,46 +13,53 @@ namespace samplenorm {
 namespace {
 
 /// What processes exchange goes through the CPU, in float64.
-at::Tensor for_exchange(const at::Tensor& tensor) { return tensor.to(at::kCPU, at::kDouble, false, /*copy=*/true); }
+at::Tensor for_exchange(const at::Tensor& tensor) {
+  return tensor.to(at::kCPU, at::kDouble, false, /*copy=*/true).contiguous();
+}
 std::span<double> line_of(const at::Tensor& tensor, int64_t line) {
   const int64_t size = tensor.size(-1);
   return {tensor.mutable_data_ptr<double>() + line * size, static_cast<size_t>(size)};
+}
+at::Tensor counts_of(const std::vector<double>& points, const at::Tensor& like) {
+  return at::tensor(points, at::kDouble).view({1, -1}).to(like.options());
 }
 
 /// moments and counts become those of all processes.
 void pool(Communicator& processes, const Plan& plan, at::IntArrayRef sizes, std::string_view notation,
           at::Tensor& moments, at::Tensor& counts) {
-  const at::Tensor values = for_exchange(moments).contiguous();
+  const at::Tensor values = for_exchange(moments);
   std::vector<WeightedMoments> groups;
   for (size_t g = 0; g < plan.weights.size(); ++g) {
     const auto line = static_cast<int64_t>(2 * g);
-    groups.push_back({plan.weights[g],
-                      {static_cast<double>(plan.counts[g]), line_of(values, line), line_of(values, line + 1)}});
+    const auto count = static_cast<double>(plan.counts[g]);
+    groups.push_back({plan.weights[g], {count, line_of(values, line), line_of(values, line + 1)}});
+    for (double& value : groups.back().moments.m2) value *= count * value;  // a deviation so far
   }
   pool_moments(processes, plan.contributors, groups);
   std::vector<double> points;
-  for (const WeightedMoments& group : groups) points.push_back(group.moments.count);
+  for (const auto& [weight, pooled] : groups) {
+    points.push_back(pooled.count);
+    for (double& value : pooled.m2) value = std::sqrt(value / pooled.count);
+  }
   check_values_per_channel(points, sizes, notation);
   moments = values.to(moments.options());
-  counts = at::tensor(points, at::kDouble).view({1, -1}).to(counts.options());
+  counts = counts_of(points, counts);
 }
 
 /// sums and counts become those of all processes.
 void pool(Communicator& processes, const Plan& plan, at::Tensor& sums, at::Tensor& counts) {
-  const at::Tensor values = for_exchange(sums).contiguous();
+  const at::Tensor values = for_exchange(sums);
   std::vector<double> points(plan.counts.begin(), plan.counts.end());
   pool_gradients(processes, line_of(values, 0), line_of(values, 1), points);
   sums = values.to(sums.options());
-  counts = at::tensor(points, at::kDouble).view({1, -1}).to(counts.options());
+  counts = counts_of(points, counts);
 }
 
 /// Statistics by which y's deviation is x's: xhat = (y - bias) / weight.
 at::Tensor seen_from_y(const at::Tensor& statistics, const OptionalTensor& weight, const OptionalTensor& bias) {
   at::Tensor seen = statistics.clone();
-  if (bias) seen.select(1, kMean).copy_(*bias);
-  else seen.select(1, kMean).zero_();
-  if (weight) seen.select(1, kRstd).copy_(weight->reciprocal());
-  else seen.select(1, kRstd).fill_(1);
+  seen.select(1, kMean).copy_(bias.value_or(at::zeros({}, statistics.options())));
+  seen.select(1, kRstd).copy_(weight ? weight->reciprocal() : at::ones({}, statistics.options()));
   return seen;
 }
 
@@ -73,10 +82,6 @@ Gradients gradients_by(const Steps& steps, const at::Tensor& dy, at::TensorList 
   return {std::move(dx), dweight, dbias, dresidual};
 }
 
-OptionalTensor if_defined(const OptionalTensor& tensor) {
-  return tensor && tensor->defined() ? tensor : std::nullopt;
-}
-
 }  // namespace
 
 bool needs_mask(const OptionalTensor& residual, std::string_view activation) {
@@ -88,8 +93,8 @@ OptionalTensor mask_of(const OptionalTensor& mask) {
 }
 
 Normalized empty_outputs(at::TensorList x, const PlanSizes& plan, bool keep, bool has_mask) {
-  const std::vector<int64_t> bounds(static_cast<size_t>(plan.chunks + 1), 0), counts(
-      static_cast<size_t>(plan.chunks * plan.groups), 0);
+  const std::vector<int64_t> bounds(static_cast<size_t>(plan.chunks + 1), 0),
+      counts(static_cast<size_t>(plan.chunks * plan.groups), 0);
   const auto [moments, sample] = meta_steps.moments(x, {}, bounds, counts, keep ? plan.room : 0);
   at::Tensor statistics = meta_steps.statistics(moments, {}, {}, {}, {}, 0);
   if (c10::multiply_integers(x[0].sizes()) == 0) statistics.zero_();

@@ -9,11 +9,11 @@
 namespace samplenorm {
 
 // The signatures of the registered operators.
-#define SAMPLENORM_FORWARD(name)                                                                                   \
-  Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,               \
-                         const OptionalTensor& residual, std::string_view spec, const at::Tensor& key, double eps, \
-                         std::string_view activation, bool lean, std::string_view group, int64_t rank,             \
-                         int64_t ranks, bool keep)
+#define SAMPLENORM_FORWARD(name)                                                                                      \
+  Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,                  \
+                         const OptionalTensor& residual, std::string_view spec, const at::Tensor& key, double eps,    \
+                         std::string_view activation, bool lean, std::string_view group, int64_t rank, int64_t ranks, \
+                         bool keep)
 #define SAMPLENORM_BACKWARD(name)                                                                                    \
   Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                        \
                         const OptionalTensor& bias, const at::Tensor& statistics, const at::Tensor& sample,          \

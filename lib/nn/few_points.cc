@@ -6,13 +6,8 @@
 #include <numeric>
 
 namespace samplenorm {
-namespace {
 
-constexpr int64_t kFew = 32;
-
-bool is_few(std::optional<int64_t> points) { return points && *points < kFew; }
-
-}  // namespace
+static constexpr int64_t kFew = 32;
 
 std::optional<int64_t> fewest_points(const Plan& plan, int64_t processes) {
   std::optional<int64_t> fewest;
@@ -40,7 +35,7 @@ void PointsWatch::warn() const {
   const std::pair<const std::string, Report>* worst = nullptr;
   int64_t few = 0;
   for (const auto& entry : reports_) {
-    if (!is_few(entry.second.points)) continue;
+    if (entry.second.points.value_or(kFew) >= kFew) continue;
     ++few;
     if (!worst || *entry.second.points < *worst->second.points) worst = &entry;
   }
@@ -53,10 +48,6 @@ void PointsWatch::warn() const {
              report.spec.starts_with("VDN") ? "More virtual rows give more points"
                                             : "';least=32' in the notation asks for more",
              "; LS-1/64 takes 1,024 where the layer has them.");
-}
-
-std::shared_ptr<FewPoints> watch_alone() {
-  return std::make_shared<FewPoints>(FewPoints{"", std::make_shared<PointsWatch>(1)});
 }
 
 }  // namespace samplenorm

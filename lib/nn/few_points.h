@@ -39,13 +39,10 @@ class PointsWatch {
   bool done_ = false;
 };
 
-/// One layer's name in the model, and the model's watch.
+/// One layer's name in the model, and the model's watch. At first a layer belongs to no model that has one.
 struct FewPoints {
   std::string layer;
-  std::shared_ptr<PointsWatch> watch;
+  std::shared_ptr<PointsWatch> watch = std::make_shared<PointsWatch>(1);
 };
-
-/// For a layer that belongs to no model, or to one that has no watch yet.
-std::shared_ptr<FewPoints> watch_alone();
 
 }  // namespace samplenorm

@@ -1,5 +1,5 @@
+#include "nn/activation.h"
 #include "nn/comparison_norms.h"
-#include "nn/finish.h"
 
 namespace samplenorm {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "nn/activation.h"
 #include "nn/checks.h"
 #include "nn/driver.h"
 
@@ -32,25 +33,18 @@ SAMPLENORM_BACKWARD(backward) {
 }  // namespace
 }  // namespace meta
 
-namespace {
-
-OptionalTensor if_defined(const at::Tensor& tensor) { return tensor.defined() ? OptionalTensor(tensor) : std::nullopt; }
-
-}  // namespace
-
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, const at::Tensor& key, double eps,
                               const std::string& activation, bool lean, const std::string& group, int64_t rank,
                               int64_t ranks, bool keep) {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("samplenorm::sampled_batch_norm", "")
-                             .typed<decltype(driver::forward<registered_steps>)>();
+  static const auto op = registered<decltype(driver::forward<registered_steps>)>("samplenorm::sampled_batch_norm");
   auto [y, statistics, sample, mask] = op.call(x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key,
                                                eps, activation, lean, group, rank, ranks, keep);
   return {y, statistics, sample, mask};
 }
 
 at::Tensor key_tensor(at::IntArrayRef numbers) {
+  // Not at::tensor(), whose result torch.func would wrap before it is filled.
   at::Tensor key = at::detail::empty_cpu({std::ssize(numbers)}, at::kLong);
   std::ranges::copy(numbers, key.mutable_data_ptr<int64_t>());
   return key;
@@ -60,9 +54,8 @@ Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, co
                                       const at::Tensor& bias, const Normalized& saved, const std::string& spec,
                                       const at::Tensor& key, const std::string& activation, bool lean,
                                       const std::string& group, int64_t rank, int64_t ranks, bool want_dx) {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("samplenorm::sampled_batch_norm_backward", "")
-                             .typed<decltype(driver::backward<registered_steps>)>();
+  static const auto op =
+      registered<decltype(driver::backward<registered_steps>)>("samplenorm::sampled_batch_norm_backward");
   auto [dx, dweight, dbias, dresidual] =
       op.call(dy, x, if_defined(weight), if_defined(bias), saved.statistics, saved.sample, mask_of(saved.mask), spec,
               key, activation, lean, group, rank, ranks, want_dx);
@@ -70,9 +63,10 @@ Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, co
 }
 
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
+  library.def("activate(Tensor z, str activation) -> Tensor");
   library.def(
       "sampled_batch_norm(Tensor[] x, Tensor? weight, Tensor? bias, Tensor? residual, str spec, Tensor key, float eps, "
-      "str activation=\"identity\", bool lean=False, str group=\"\", int rank=0, int ranks=1, bool keep=True) -> "
+      "str activation=\"identity\", bool lean=False, str group=\"\", int rank=0, int ranks=1, bool keep=False) -> "
       "(Tensor y, Tensor statistics, Tensor sample, Tensor mask)");
   library.def(
       "sampled_batch_norm_backward(Tensor dy, Tensor[] x, Tensor? weight, Tensor? bias, Tensor statistics, "
@@ -80,6 +74,8 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
       "str group=\"\", int rank=0, int ranks=1, bool want_dx=True) -> "
       "(Tensor[] dx, Tensor dweight, Tensor dbias, Tensor dresidual)");
 }
+
+TORCH_LIBRARY_IMPL(samplenorm, CompositeImplicitAutograd, library) { library.impl("activate", activate); }
 
 TORCH_LIBRARY_IMPL(samplenorm, CompositeExplicitAutograd, library) {
   library.impl("sampled_batch_norm", driver::forward<registered_steps>);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A layer as two operators, registered with PyTorch's dispatcher for all devices, and C++ functions that call them. Both
-// are pure functions of their arguments. sampled_batch_norm is differentiable, twice too.
+// A layer as two operators, registered with PyTorch's dispatcher for all devices, and C++ functions that call them.
+// Both are pure functions of their arguments. sampled_batch_norm is differentiable, twice too.
 
 #include <ATen/core/Tensor.h>
 
@@ -13,6 +13,10 @@
 namespace samplenorm {
 
 using OptionalTensor = std::optional<at::Tensor>;
+/// Nothing for an undefined tensor, too.
+inline OptionalTensor if_defined(const OptionalTensor& tensor) {
+  return tensor && tensor->defined() ? tensor : std::nullopt;
+}
 
 /// Lines of a layer's statistics for each chunk of rows; the group means are as many as the sample has groups.
 enum StatisticsLine : int64_t { kMean, kRstd, kUnbiasedVar, kScale, kShift, kGroupMeans };
@@ -21,7 +25,8 @@ struct Normalized {
   at::Tensor y;
   at::Tensor statistics;  ///< (chunks, kGroupMeans + groups, C): y = f(scale x + shift), rstd = 1 / sqrt(var + eps)
   at::Tensor sample;      ///< (points, C), x at the sample's points; no points where statistics are of all of them
-  at::Tensor mask;  ///< where f' is 1, if that cannot be found again from x: with a residual (tensor_layout.h); else empty
+  at::Tensor
+      mask;  ///< where f' is 1, if that cannot be found again from x: with a residual (tensor_layout.h); else empty
 
   using Tuple = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
   Tuple tuple() const { return {y, statistics, sample, mask}; }
@@ -31,13 +36,14 @@ struct Normalized {
 /// key) draw from it, adds the residual, applies the activation (kernels/activation.h). The key is {seed, layer, epoch,
 /// step} in a tensor on the CPU, so that a compiled graph takes any. This process is `rank` of `ranks`; with `group`,
 /// the name of a communicator, their samples are pooled (Sync), and each of them has to call this, without rows too.
-/// `lean` and `keep` are for autograd: keep y instead of x where it can be; keep nothing for backward.
+/// `lean` and `keep` are for autograd: keep y instead of x where it can be; keep what backward needs, which autograd
+/// asks for where there is one.
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, const at::Tensor& key, double eps,
                               const std::string& activation, bool lean = false, const std::string& group = {},
-                              int64_t rank = 0, int64_t ranks = 1, bool keep = true);
+                              int64_t rank = 0, int64_t ranks = 1, bool keep = false);
 
-/// The numbers as a key.
+/// The numbers as a tensor on the CPU, as keys are.
 at::Tensor key_tensor(at::IntArrayRef numbers);
 
 struct Gradients {

@@ -1,22 +1,21 @@
 #include "nn/plan.h"
 
 #include <ATen/ATen.h>
-#include <ATen/EmptyTensor.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/points.h"
+#include "nn/operators.h"
+#include "nn/tensor_layout.h"
 
 namespace samplenorm {
 namespace {
 
-Shape shape_of(at::IntArrayRef sizes) {
-  Shape shape;
-  const size_t dims = sizes.size();
-  if (dims > 2) shape.width = sizes[dims - 1];
-  if (dims > 3) shape.height = sizes[dims - 2];
-  if (dims > 4) shape.depth = sizes[dims - 3];
-  return shape;
+/// Of rows that are normalized together; virtual ones come first.
+Shape shape_of(at::IntArrayRef sizes, int64_t rows, int64_t virtual_rows) {
+  const Layout layout = layout_of(sizes, /*channels_last=*/false);
+  return {virtual_rows, rows - virtual_rows, layout.depth, layout.height, layout.width};
 }
 
 void check_real_rows(const Shape& shape, int64_t least, at::IntArrayRef sizes, const Spec& spec) {
@@ -25,38 +24,22 @@ void check_real_rows(const Shape& shape, int64_t least, at::IntArrayRef sizes, c
                     " (is there a VirtualBatch at the network's input?)");
 }
 
-int64_t group_count(const Spec& spec) {
-  const bool one_group_left = spec.methods.size() == 1 || spec.beta == 0 || spec.beta == 1;
-  return one_group_left ? 1 : static_cast<int64_t>(spec.methods.size());
-}
-
-/// The shapes of the chunks, in order. Virtual rows come first in each, as on a worker of its own.
+/// The shapes of the chunks, in order; none of an empty input.
 std::vector<Shape> chunk_shapes(at::IntArrayRef sizes, const Spec& spec) {
-  const int64_t rows = sizes[0];
-  const int64_t chunk_rows = spec.stat_batch == 0 ? rows : std::min(rows, spec.virtual_rows() + spec.stat_batch);
   std::vector<Shape> shapes;
+  if (c10::multiply_integers(sizes) == 0) return shapes;
+  const int64_t rows = sizes[0], virtual_rows = spec.virtual_rows();
+  const int64_t chunk_rows = spec.stat_batch == 0 ? rows : std::min(rows, virtual_rows + spec.stat_batch);
   for (int64_t first = 0; first < rows; first += chunk_rows) {
-    Shape shape = shape_of(sizes);
-    shape.virtual_rows = spec.virtual_rows();
-    shape.rows = std::min(chunk_rows, rows - first) - shape.virtual_rows;
-    check_real_rows(shape, 1, sizes, spec);
-    shapes.push_back(shape);
+    shapes.push_back(shape_of(sizes, std::min(chunk_rows, rows - first), virtual_rows));
+    check_real_rows(shapes.back(), 1, sizes, spec);
   }
   return shapes;
 }
 
-/// Of the one chunk that a process has with Sync.
-Shape shape_of_part(at::IntArrayRef sizes, int64_t virtual_rows) {
-  Shape shape = shape_of(sizes);
-  shape.virtual_rows = virtual_rows;
-  shape.rows = sizes[0] - virtual_rows;
-  return shape;
-}
-
 /// Sync: one chunk, without rows too; the others are taken to have as many rows as this process.
 Chunk chunk_of_process(at::IntArrayRef sizes, const Spec& spec, const Key& key) {
-  Chunk chunk;
-  chunk.shape = shape_of_part(sizes, carries_virtual_rows(spec.nodes, key) ? spec.virtual_rows() : 0);
+  Chunk chunk{0, shape_of(sizes, sizes[0], carries_virtual_rows(spec.nodes, key) ? spec.virtual_rows() : 0), {}};
   check_real_rows(chunk.shape, 0, sizes, spec);
   chunk.shape.first_row = static_cast<int64_t>(key.rank) * chunk.shape.rows;
   chunk.sample = draw(spec, chunk.shape, key);
@@ -67,13 +50,6 @@ std::vector<double> points_of(const Sample& sample) {
   std::vector<double> points;
   for (const Group& group : sample.groups) points.push_back(static_cast<double>(group.points()));
   return points;
-}
-
-at::Tensor long_tensor(const std::vector<int64_t>& values) {
-  // Not at::tensor(), whose result torch.func would wrap before it is filled.
-  const at::Tensor tensor = at::detail::empty_cpu({std::ssize(values)}, at::kLong);
-  std::ranges::copy(values, tensor.mutable_data_ptr<int64_t>());
-  return tensor;
 }
 
 /// Not one of a mode or transform that stands for others, and must not outlive it.
@@ -92,25 +68,32 @@ void check_values_per_channel(std::span<const double> points, at::IntArrayRef si
       notation == "BN" ? std::string() : " of which '" + std::string(notation) + "' samples 1 value per channel");
 }
 
-PlanSizes plan_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync, int64_t ranks) {
+void check_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync) {
   TORCH_CHECK(sizes.size() >= 2 && sizes.size() <= 5, "samplenorm: expected an input of 2 to 5 dimensions, got ",
               sizes.size());
-  PlanSizes result{.chunks = 1, .groups = group_count(spec)};
-  bool whole = result.groups == 1;  // every chunk is taken whole
+  TORCH_CHECK_VALUE(!sync || spec.stat_batch == 0, "samplenorm: '", to_string(spec),
+                    "' normalizes chunks of rows by themselves, and cannot be pooled over processes");
+}
+
+PlanSizes plan_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync, int64_t ranks) {
+  check_sizes(sizes, spec, sync);
+  const bool one_group = spec.methods.size() == 1 || spec.beta == 0 || spec.beta == 1;
+  PlanSizes result{.groups = one_group ? 1 : std::ssize(spec.methods)};
+  // Whether every chunk is taken whole, in each process.
+  bool whole = one_group && (!sync || spec.nodes.among(ranks) == ranks);
   const auto points = [&](const Shape& shape, uint64_t processes) {
     const int64_t most = shape.rows < 0 ? 0 : most_points(spec, shape, processes);
     whole &= most == shape.all_rows() * shape.map_points();
     return most;
   };
   if (sync) {
-    TORCH_CHECK_VALUE(spec.stat_batch == 0, "samplenorm: '", to_string(spec),
-                      "' normalizes chunks of rows by themselves, and cannot be pooled over processes");
     // Whether the process carries virtual rows depends on the key.
     for (const int64_t virtual_rows : {int64_t{0}, spec.virtual_rows()})
-      result.room = std::max(result.room, points(shape_of_part(sizes, virtual_rows), static_cast<uint64_t>(ranks)));
-  } else if (c10::multiply_integers(sizes) > 0) {
+      result.room =
+          std::max(result.room, points(shape_of(sizes, sizes[0], virtual_rows), static_cast<uint64_t>(ranks)));
+  } else {
     const std::vector<Shape> shapes = chunk_shapes(sizes, spec);
-    result.chunks = std::ssize(shapes);
+    result.chunks = std::max<int64_t>(std::ssize(shapes), 1);
     for (const Shape& shape : shapes) result.room += points(shape, 1);
   }
   if (whole) result.room = 0;
@@ -118,16 +101,16 @@ PlanSizes plan_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync, int64_t
 }
 
 std::vector<Chunk> draw_chunks(at::IntArrayRef sizes, const Spec& spec, const Key& key, bool sync) {
-  const PlanSizes plan = plan_sizes(sizes, spec, sync, static_cast<int64_t>(key.ranks));
+  check_sizes(sizes, spec, sync);
   if (sync) return {chunk_of_process(sizes, spec, key)};
-  if (c10::multiply_integers(sizes) == 0) return {};
+  const std::vector<Shape> shapes = chunk_shapes(sizes, spec);
   Key chunk_key = key;
-  chunk_key.chunk += key.rank * static_cast<uint64_t>(plan.chunks);
+  chunk_key.chunk += key.rank * shapes.size();
   chunk_key.rank = 0;
   chunk_key.ranks = 1;
   std::vector<Chunk> chunks;
   int64_t first_row = 0;
-  for (const Shape& shape : chunk_shapes(sizes, spec)) {
+  for (const Shape& shape : shapes) {
     chunks.push_back({first_row, shape, draw(spec, shape, chunk_key)});
     check_values_per_channel(points_of(chunks.back().sample), sizes, to_string(spec));
     first_row += shape.all_rows();
@@ -153,9 +136,11 @@ Plan::Plan(at::IntArrayRef input, const Spec& spec, const Key& key, bool sync)
     }
   }
   // A method whose draws have more points than it says would write past the room for the copy.
-  TORCH_INTERNAL_ASSERT(std::ssize(numbers) <= sizes.room, "a sample of ", numbers.size(), " points where at most ",
-                        sizes.room, " were expected");
-  on_cpu_ = {long_tensor(numbers), long_tensor(counts).view({-1, sizes.groups})};
+  const int64_t points = std::accumulate(counts.begin(), counts.end(), int64_t{0}), all = rows.back() * map_points;
+  TORCH_CHECK(sizes.room == 0 ? points == all : points <= sizes.room, "samplenorm: '", to_string(spec), "' drew ",
+              points, " points of an input of size ", input, ", where it had said ", sizes.room == 0 ? all : sizes.room,
+              ": the number of points must not depend on the draw (samplers/method.h)");
+  on_cpu_ = {key_tensor(numbers), key_tensor(counts).view({-1, sizes.groups})};
 }
 
 Plan::Tensors Plan::on(at::Device device) const {

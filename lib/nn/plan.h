@@ -16,13 +16,16 @@
 
 namespace samplenorm {
 
+/// There must be 2 to 5 dimensions, and no statistic batches with Sync. All below check this.
+void check_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync);
+
 /// What the sizes of results depend on: the same for every key, so that they are known before the key is.
 struct PlanSizes {
   int64_t chunks = 1;
   int64_t groups = 1;  ///< in the sample of every chunk
   int64_t room = 0;    ///< points of the largest copy of the sample; 0 where every chunk is taken whole
 };
-/// Checks that there are 2 to 5 dimensions and, but for sync, rows after the virtual ones.
+/// But for sync, checks that there are rows after the virtual ones.
 PlanSizes plan_sizes(at::IntArrayRef sizes, const Spec& spec, bool sync, int64_t ranks);
 
 /// Rows that are normalized together, and their sample, whose rows count from first_row.

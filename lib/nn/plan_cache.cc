@@ -8,76 +8,60 @@
 namespace samplenorm {
 namespace {
 
-/// All that a plan depends on.
-struct Question {
-  std::string_view notation;
-  at::IntArrayRef sizes;
-  const KeyNumbers& key;
-  bool sync;
-};
+/// All that a plan depends on, as numbers: where its parsed notation lies, whether it is of Sync, the key, the sizes.
+using CacheKey = std::array<int64_t, 14>;
+
+CacheKey cache_key(const Spec& spec, bool sync, const KeyNumbers& key, at::IntArrayRef sizes) {
+  check_sizes(sizes, spec, sync);
+  CacheKey result = {reinterpret_cast<intptr_t>(&spec), sync, std::ssize(sizes)};
+  std::ranges::copy(sizes, std::ranges::copy(key, result.begin() + 3).out);
+  return result;
+}
 
 /// The least recently used plans are forgotten where there are many with many points. A network with no more layers
 /// than kFewestPlans never makes a plan twice, however large its samples are.
 class PlanCache {
  public:
-  std::shared_ptr<const Plan> find(const Question& question, size_t hash) {
+  std::shared_ptr<const Plan> find(const CacheKey& key) {
     const std::lock_guard lock(mutex_);
-    const auto [begin, end] = places_.equal_range(hash);
-    for (auto place = begin; place != end; ++place) {
-      if (!place->second->answers(question)) continue;
-      newest_first_.splice(newest_first_.begin(), newest_first_, place->second);
-      return place->second->plan;
-    }
-    return nullptr;
+    const auto place = places_.find(key);
+    if (place == places_.end()) return nullptr;
+    newest_first_.splice(newest_first_.begin(), newest_first_, place->second);
+    return place->second->second;
   }
 
-  void keep(const Question& question, size_t hash, const std::shared_ptr<const Plan>& plan) {
+  void keep(const CacheKey& key, const std::shared_ptr<const Plan>& plan) {
     constexpr size_t kFewestPlans = 512;
     constexpr int64_t kMostPoints = 1 << 22;
     const std::lock_guard lock(mutex_);
-    newest_first_.push_front({std::string(question.notation), question.sizes.vec(), question.key, question.sync, hash,
-                              plan});
-    places_.emplace(hash, newest_first_.begin());
-    points_ += newest_first_.front().points();
-    while (points_ > kMostPoints && newest_first_.size() > kFewestPlans) forget_oldest();
+    if (places_.contains(key)) return;  // another thread has made it meanwhile
+    newest_first_.emplace_front(key, plan);
+    places_[key] = newest_first_.begin();
+    points_ += points_of(*plan);
+    for (; points_ > kMostPoints && places_.size() > kFewestPlans; newest_first_.pop_back()) {
+      const auto& [oldest_key, oldest] = newest_first_.back();
+      points_ -= points_of(*oldest);
+      places_.erase(oldest_key);
+    }
   }
 
   PlanUse use() {
     const std::lock_guard lock(mutex_);
-    return {newest_first_.size(), points_};
+    return {places_.size(), points_};
   }
 
  private:
-  struct Entry {
-    std::string notation;
-    std::vector<int64_t> sizes;
-    KeyNumbers key;
-    bool sync;
-    size_t hash;
-    std::shared_ptr<const Plan> plan;
-
-    bool answers(const Question& question) const {
-      return notation == question.notation && question.sizes == sizes && key == question.key && sync == question.sync;
-    }
-    /// With something for the entry itself.
-    int64_t points() const { return plan->on(at::kCPU).points.numel() + 64; }
+  using Entries = std::list<std::pair<CacheKey, std::shared_ptr<const Plan>>>;
+  struct Hash {
+    size_t operator()(const CacheKey& key) const { return c10::hash<at::IntArrayRef>()(key); }
   };
 
-  void forget_oldest() {
-    const auto oldest = std::prev(newest_first_.end());
-    const auto [begin, end] = places_.equal_range(oldest->hash);
-    for (auto place = begin; place != end; ++place) {
-      if (place->second != oldest) continue;
-      places_.erase(place);
-      break;
-    }
-    points_ -= oldest->points();
-    newest_first_.erase(oldest);
-  }
+  /// With something for the entry itself.
+  static int64_t points_of(const Plan& plan) { return plan.on(at::kCPU).points.numel() + 64; }
 
   std::mutex mutex_;
-  std::list<Entry> newest_first_;
-  std::unordered_multimap<size_t, std::list<Entry>::iterator> places_;
+  Entries newest_first_;
+  std::unordered_map<CacheKey, Entries::iterator, Hash> places_;
   int64_t points_ = 0;
 };
 
@@ -90,12 +74,7 @@ PlanCache& plans() {
 
 Key key_of(const KeyNumbers& numbers) {
   const auto number = [&](size_t i) { return static_cast<uint64_t>(numbers[i]); };
-  return {.seed = number(0),
-          .layer = number(1),
-          .epoch = number(2),
-          .step = number(3),
-          .rank = number(4),
-          .ranks = number(5)};
+  return {number(0), number(1), number(2), number(3), /*chunk=*/0, number(4), number(5)};
 }
 
 const Spec& parsed(std::string_view notation) {
@@ -116,13 +95,10 @@ std::shared_ptr<const Plan> find_plan(at::IntArrayRef sizes, std::string_view no
   const Spec& spec = parsed(notation);
   if (spec.redraw != Redraw::kStep) step = 0;
 
-  const Question question{notation, sizes, numbers, sync};
-  size_t hash = c10::hash_combine(std::hash<std::string_view>()(notation), sync);
-  for (const at::IntArrayRef values : {at::IntArrayRef(numbers), sizes})
-    for (const int64_t value : values) hash = c10::hash_combine(hash, static_cast<size_t>(value));
-  if (auto plan = plans().find(question, hash)) return plan;
+  const CacheKey wanted = cache_key(spec, sync, numbers, sizes);
+  if (auto plan = plans().find(wanted)) return plan;
   auto plan = std::make_shared<const Plan>(sizes, spec, key_of(numbers), sync);
-  plans().keep(question, hash, plan);
+  plans().keep(wanted, plan);
   return plan;
 }
 

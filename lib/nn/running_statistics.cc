@@ -2,6 +2,8 @@
 #include <torch/library.h>
 
 #include "nn/operators.h"
+#include "nn/steps.h"
+#include "samplenorm/norm.h"
 
 namespace samplenorm {
 namespace {
@@ -58,13 +60,10 @@ void update_on_cpu(at::Tensor running_mean, at::Tensor running_var, at::Tensor n
   const int64_t count = ++*num_batches_tracked.data_ptr<int64_t>();
   double share = momentum ? *momentum : 1 / static_cast<double>(count);
   if (first_is_batch && count == 1) share = 1;
-  if (mean.scalar_type() == at::kFloat) {
-    move_towards(running_mean, mean, static_cast<float>(share));
-    move_towards(running_var, var, static_cast<float>(share));
-  } else {
-    move_towards(running_mean, mean, share);
-    move_towards(running_var, var, share);
-  }
+  AT_DISPATCH_FLOATING_TYPES(mean.scalar_type(), "samplenorm::update_running_statistics_", [&] {
+    move_towards(running_mean, mean, static_cast<scalar_t>(share));
+    move_towards(running_var, var, static_cast<scalar_t>(share));
+  });
   for (const at::Tensor& changed : {running_mean, running_var, num_batches_tracked})
     changed.unsafeGetTensorImpl()->bump_version();
 }
@@ -74,10 +73,17 @@ void update_on_cpu(at::Tensor running_mean, at::Tensor running_var, at::Tensor n
 void update_running_statistics_(at::Tensor& running_mean, at::Tensor& running_var, at::Tensor& num_batches_tracked,
                                 const at::Tensor& mean, const at::Tensor& var, std::optional<double> momentum,
                                 bool first_is_batch) {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("samplenorm::update_running_statistics_", "")
-                             .typed<decltype(update)>();
+  static const auto op = registered<decltype(update)>("samplenorm::update_running_statistics_");
   op.call(running_mean, running_var, num_batches_tracked, mean, var, momentum, first_is_batch);
+}
+
+std::tuple<torch::Tensor, torch::Tensor> statistics_of_batches(const torch::Tensor& means,
+                                                               const torch::Tensor& variances) {
+  TORCH_CHECK_VALUE(means.dim() == 2 && means.sizes() == variances.sizes() && means.size(0) > 0,
+                    "samplenorm::statistics_of_batches: expected means and variances of size [batches, channels], got ",
+                    means.sizes(), " and ", variances.sizes());
+  const at::Tensor exact = means.to(at::kDouble);
+  return {exact.mean(0), variances.to(at::kDouble).mean(0) + exact.var(/*dim=*/0, /*unbiased=*/false)};
 }
 
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {

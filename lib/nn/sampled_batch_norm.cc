@@ -2,9 +2,9 @@
 
 #include <atomic>
 
-#include "nn/few_points.h"
-#include "nn/finish.h"
+#include "nn/activation.h"
 #include "nn/checks.h"
+#include "nn/few_points.h"
 #include "nn/operators.h"
 #include "nn/plan.h"
 #include "samplenorm/norm.h"
@@ -24,13 +24,8 @@ void Norm::pretty_print(std::ostream& stream) const {
   type.erase(0, type.rfind(':') + 1);
   if (type.ends_with("Impl")) type.resize(type.size() - 4);
   stream << std::boolalpha << type << "(" << options.num_features() << ", spec=" << options.spec()
-         << ", eps=" << options.eps() << ", momentum=";
-  if (options.momentum()) {
-    stream << *options.momentum();
-  } else {
-    stream << "None";
-  }
-  stream << ", affine=" << options.affine() << ", track_running_stats=" << options.track_running_stats()
+         << ", eps=" << options.eps() << ", momentum=" << (options.momentum() ? c10::str(*options.momentum()) : "None")
+         << ", affine=" << options.affine() << ", track_running_stats=" << options.track_running_stats()
          << ", activation=" << options.activation() << ")";
 }
 
@@ -49,7 +44,7 @@ SampledBatchNormImpl::SampledBatchNormImpl(const NormOptions& options_)
   running_var = register_buffer("running_var", tracks ? torch::ones({options.num_features()}) : torch::Tensor());
   num_batches_tracked =
       register_buffer("num_batches_tracked", tracks ? torch::tensor(0, torch::kLong) : torch::Tensor());
-  few_points = watch_alone();
+  few_points = std::make_shared<FewPoints>();
   SampledBatchNormImpl::reset();
 }
 
@@ -90,29 +85,26 @@ torch::Tensor SampledBatchNormImpl::forward_concatenated(torch::TensorList input
 }
 
 torch::Tensor SampledBatchNormImpl::train_on(torch::TensorList x, const torch::Tensor& residual) {
-  const std::array numbers = {static_cast<int64_t>(key.seed), static_cast<int64_t>(key.layer),
-                              static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)};
+  const bool sync = !place.group.empty();
+  const torch::Tensor numbers = key_tensor({static_cast<int64_t>(key.seed), static_cast<int64_t>(key.layer),
+                                            static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)});
   // A residual is fused with the activations that it can be fused with.
   const bool fused = !residual.defined() || activation_of(options.activation()).piecewise_linear;
   const Normalized out = sampled_batch_norm(x, weight, bias, fused ? residual : torch::Tensor(), options.spec(),
-                                            key_tensor(numbers), options.eps(),
-                                            fused ? options.activation() : "identity", options.lean(), place.group,
-                                            place.rank, place.ranks);
+                                            numbers, options.eps(), fused ? options.activation() : "identity",
+                                            options.lean(), place.group, place.rank, place.ranks);
   if (few_points && out.y.numel() > 0) {
-    const auto plan =
-        find_plan(whole_sizes(x), options.spec(),
-                  {numbers[0], numbers[1], numbers[2], numbers[3], place.rank, place.ranks}, !place.group.empty());
-    const bool done = few_points->watch->report(few_points->layer, options.spec(),
-                                                fewest_points(*plan, place.group.empty() ? 1 : place.ranks));
-    if (done) few_points.reset();
+    const auto plan = find_plan(whole_sizes(x), options.spec(), key_numbers(numbers, place.rank, place.ranks), sync);
+    const auto fewest = fewest_points(*plan, sync ? place.ranks : 1);
+    if (few_points->watch->report(few_points->layer, options.spec(), fewest)) few_points.reset();
   }
   ++key.step;
   if (options.track_running_stats()) {
     torch::NoGradGuard no_grad;
-    if (out.y.numel() > 0 || !place.group.empty()) {
+    if (out.y.numel() > 0 || sync) {
       update_running_statistics_(running_mean, running_var, num_batches_tracked, out.statistics.select(1, kMean),
-                                 out.statistics.select(1, kUnbiasedVar),
-                                 spec_.decay ? spec_.decay : options.momentum(), spec_.first == First::kBatch);
+                                 out.statistics.select(1, kUnbiasedVar), spec_.decay ? spec_.decay : options.momentum(),
+                                 spec_.first == First::kBatch);
     } else {
       num_batches_tracked.add_(1);
     }

@@ -3,37 +3,22 @@
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
+#define FOR_EACH_STEP(DO) DO(moments) DO(statistics) DO(apply) DO(backward) DO(gradients) DO(correct)
+
 namespace samplenorm {
-namespace {
 
-template <class Function>
-auto registered(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<std::remove_pointer_t<Function>>();
-}
-
-// A function that looks the operator up once and calls it.
-#define CALL(step)                                                                  \
-  [](auto... arguments) {                                                           \
-    static const auto op = registered<decltype(Steps::step)>("samplenorm::" #step); \
-    return op.call(arguments...);                                                   \
-  }
-
-void implement(torch::Library& library, const Steps& steps) {
-  library.impl("moments", steps.moments);
-  library.impl("statistics", steps.statistics);
-  library.impl("apply", steps.apply);
-  library.impl("backward", steps.backward);
-  library.impl("gradients", steps.gradients);
-  library.impl("correct", steps.correct);
-}
-
-}  // namespace
-
-const Steps registered_steps = {CALL(moments), CALL(statistics), CALL(apply), CALL(backward), CALL(gradients), CALL(correct)};
+// Functions that look their operator up once and call it.
+#define CALL(step)                                                                                         \
+  [](auto... arguments) {                                                                                  \
+    static const auto op = registered<std::remove_pointer_t<decltype(Steps::step)>>("samplenorm::" #step); \
+    return op.call(arguments...);                                                                          \
+  },
+const Steps registered_steps = {FOR_EACH_STEP(CALL)};
 #undef CALL
 
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
-  library.def("moments(Tensor[] x, Tensor points, int[] rows, int[] counts, int room) -> (Tensor moments, Tensor sample)");
+  library.def(
+      "moments(Tensor[] x, Tensor points, int[] rows, int[] counts, int room) -> (Tensor moments, Tensor sample)");
   library.def(
       "statistics(Tensor moments, Tensor counts, float[] weights, Tensor? weight, Tensor? bias, float eps) -> Tensor");
   library.def(
@@ -50,12 +35,15 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
       "int[] counts) -> ()");
 }
 
-TORCH_LIBRARY_IMPL(samplenorm, CPU, library) { implement(library, cpu_steps); }
+#define IMPLEMENT(step) library.impl(#step, steps.step);
+static void implement(torch::Library& library,
+                      const Steps& steps){FOR_EACH_STEP(IMPLEMENT)} TORCH_LIBRARY_IMPL(samplenorm, CPU, library) {
+  implement(library, cpu_steps);
+}
 TORCH_LIBRARY_IMPL(samplenorm, CompositeExplicitAutograd, library) { implement(library, aten_steps); }
 TORCH_LIBRARY_IMPL(samplenorm, Meta, library) { implement(library, meta_steps); }
-TORCH_LIBRARY_IMPL(samplenorm, Autograd, library) {
-  for (const char* step : {"moments", "statistics", "apply", "backward", "gradients", "correct"})
-    library.impl(step, torch::autograd::autogradNotImplementedFallback());
-}
+
+#define REFUSE(step) library.impl(#step, torch::autograd::autogradNotImplementedFallback());
+TORCH_LIBRARY_IMPL(samplenorm, Autograd, library) { FOR_EACH_STEP(REFUSE) }
 
 }  // namespace samplenorm

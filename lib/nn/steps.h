@@ -5,11 +5,12 @@
 // serve a new kind of device, register these six.
 //
 // x is one or more tensors that count as concatenated along channels, N x C x ... in all. K chunks of rows are
-// normalized apart from each other: rows [rows[k], rows[k + 1]). A sample has G groups in each chunk, with counts[k * G +
-// g] points; `points` are the numbers of all of them in this order, row * S + place in the map of S points, or empty:
+// normalized apart from each other: rows [rows[k], rows[k + 1]). A sample has G groups in each chunk, with counts[k * G
+// + g] points; `points` are the numbers of all of them in this order, row * S + place in the map of S points, or empty:
 // then each chunk is its own sample, whole. Statistics are float32, or float64 for float64 activations.
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <string_view>
 #include <tuple>
@@ -20,12 +21,13 @@
 namespace samplenorm {
 
 struct Steps {
-  /// (K, G, 2, C): mean and M2 of each group, 0 where it has no points; and the sample's x, (room, C), in the order of
-  /// `points`, the rest 0. Nothing is copied where room is 0.
+  /// (K, G, 2, C): mean and deviation, sqrt(M2 / count), of each group, 0 where it has no points (M2 itself overflows
+  /// float32 early); and the sample's x, (room, C), in the order of `points`, the rest 0. Room 0: nothing is copied.
   std::tuple<at::Tensor, at::Tensor> (*moments)(at::TensorList x, const at::Tensor& points, at::IntArrayRef rows,
                                                 at::IntArrayRef counts, int64_t room);
 
-  /// (K, 5 + G, C), the lines of Normalized::statistics. `counts` is (K, G) and integer; weights are those of the groups.
+  /// (K, 5 + G, C), the lines of Normalized::statistics. `counts` is (K, G) and integer; weights are those of the
+  /// groups.
   at::Tensor (*statistics)(const at::Tensor& moments, const at::Tensor& counts, at::ArrayRef<double> weights,
                            const OptionalTensor& weight, const OptionalTensor& bias, double eps);
 
@@ -34,9 +36,9 @@ struct Steps {
                                               const at::Tensor& statistics, at::IntArrayRef rows,
                                               std::string_view activation, bool keep_mask);
 
-  /// dx = scale dz, if wanted, dz itself where there is a mask (else empty), and (K, 2, C): D = sum dz, P = sum dz xhat.
-  /// With a correction (of one group, all points) the finished dx, and no sums. With `lean` x is y, and the statistics
-  /// are such that xhat = (y - mean) rstd.
+  /// dx = scale dz, if wanted, dz itself where there is a mask (else empty), and (K, 2, C): D = sum dz, P = sum dz
+  /// xhat. With a correction (of one group, all points) the finished dx, and no sums. With `lean` x is y, and the
+  /// statistics are such that xhat = (y - mean) rstd.
   std::tuple<std::vector<at::Tensor>, at::Tensor, at::Tensor> (*backward)(
       const at::Tensor& dy, at::TensorList x, const OptionalTensor& mask, const at::Tensor& statistics,
       const OptionalTensor& correction, at::IntArrayRef rows, std::string_view activation, bool lean, bool want_dx);
@@ -60,5 +62,11 @@ extern const Steps aten_steps;
 extern const Steps meta_steps;
 /// Those that are registered for the device of their arguments.
 extern const Steps registered_steps;
+
+/// An operator to call, by its name.
+template <class Function>
+auto registered(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Function>();
+}
 
 }  // namespace samplenorm

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "kernels/arguments.h"
+#include "nn/checks.h"
 
 namespace samplenorm {
 
@@ -20,6 +21,10 @@ bool lies_channels_last(const at::Tensor& tensor) {
   for (size_t dim = sizes.size() - 1; dim > 1; --dim)
     if (!fits(dim)) return false;
   return fits(0);
+}
+
+bool backward_is_channels_last(at::TensorList x, const OptionalTensor& mask) {
+  return mask ? mask->sizes() != mask_sizes(layout_of(whole_sizes(x), false)) : lies_channels_last(x[0]);
 }
 
 at::Tensor empty_in_format(at::IntArrayRef sizes, const at::TensorOptions& options, bool channels_last) {
@@ -56,7 +61,8 @@ std::vector<int64_t> mask_sizes(const Layout& layout) {
 }
 
 at::Tensor empty_mask(const Layout& layout, const at::TensorOptions& options) {
-  const at::Tensor bytes = at::empty({layout.rows, runs_in_row(layout), mask_run_bytes(layout)}, options.dtype(at::kByte));
+  const at::Tensor bytes =
+      at::empty({layout.rows, runs_in_row(layout), mask_run_bytes(layout)}, options.dtype(at::kByte));
   return is_channels_last(layout) ? bytes.transpose(1, 2) : bytes;
 }
 
@@ -64,9 +70,14 @@ at::Tensor bytes_of_mask(const at::Tensor& mask, const Layout& layout) {
   return (is_channels_last(layout) ? mask.transpose(1, 2) : mask).contiguous();
 }
 
-bool backward_is_channels_last(const at::Tensor& x, at::IntArrayRef whole_sizes, const at::Tensor* mask) {
-  if (!mask) return lies_channels_last(x);
-  return mask->sizes() != mask_sizes(layout_of(whole_sizes, false));
+Inputs::Inputs(at::TensorList tensors, bool channels_last) : whole(layout_of(whole_sizes(tensors), channels_last)) {
+  int64_t first_channel = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor& tensor = tensors[i];
+    if (tensor.size(1) > 0)
+      parts.push_back({in_format(tensor, channels_last), i, first_channel, layout_of(tensor.sizes(), channels_last)});
+    first_channel += tensor.size(1);
+  }
 }
 
 }  // namespace samplenorm

@@ -2,7 +2,9 @@
 // are. The device here is memory of the CPU under another name, on which libtorch's own operators run by the CPU's.
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
+#include <ATen/native/Resize.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
@@ -51,14 +53,23 @@ std::vector<at::Tensor> on_cpu(at::TensorList tensors) {
   return all;
 }
 template <class T>
-  requires(!std::is_convertible_v<T, at::TensorList> && !std::is_convertible_v<T, OptionalTensor>)
-const T& on_cpu(const T& other) {
+requires(!std::is_convertible_v<T, at::TensorList> &&
+         !std::is_convertible_v<T, OptionalTensor>) const T& on_cpu(const T& other) {
   return other;
 }
 
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool) {
   on_cpu(to).copy_(on_cpu(from));
   return to;
+}
+
+const at::Tensor& resize_toy(const at::Tensor& tensor, at::IntArrayRef sizes, std::optional<at::MemoryFormat>) {
+  at::native::resize_impl_cpu_(tensor.unsafeGetTensorImpl(), sizes, std::nullopt);
+  return tensor;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
+  return copy_from(from, resize_toy(to, from.sizes(), std::nullopt), false);
 }
 
 at::Tensor as_strided(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides,
@@ -70,14 +81,33 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("_copy_from", copy_from);
+  library.impl("resize_", resize_toy);
+  library.impl("_copy_from_and_resize", copy_from_and_resize);
   library.impl("as_strided", as_strided);
   library.impl("view", at::native::view);
 }
 void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) { at::native::cpu_fallback(op, stack); }
-TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
-}
-C10_REGISTER_GUARD_IMPL(PrivateUse1, c10::impl::NoOpDeviceGuardImpl<kToy>);
+TORCH_LIBRARY_IMPL(_, PrivateUse1, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&by_cpu>()); }
+
+// Autograd asks the device for its streams.
+struct ToyGuard : c10::impl::NoOpDeviceGuardImpl<kToy> {
+  at::Device getDevice() const override { return {kToy, 0}; }
+  at::Device exchangeDevice(at::Device) const override { return {kToy, 0}; }
+  c10::Stream getStream(at::Device device) const noexcept override { return c10::Stream(c10::Stream::DEFAULT, device); }
+  c10::Stream exchangeStream(c10::Stream stream) const noexcept override { return stream; }
+};
+C10_REGISTER_GUARD_IMPL(PrivateUse1, ToyGuard);
+struct ToyHooks : at::PrivateUse1HooksInterface {
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return true; }
+  bool hasPrimaryContext(at::DeviceIndex) const override { return true; }
+};
+const bool hooked = [] {
+  static ToyHooks hooks;
+  c10::register_privateuse1_backend("toy");
+  at::RegisterPrivateUse1HooksInterface(&hooks);
+  return true;
+}();
 
 // The six steps of the device: the CPU's on the same memory, counted.
 
@@ -94,15 +124,15 @@ std::tuple<Tensors...> to_toy(const std::tuple<Tensors...>& results) {
   return std::apply([](const auto&... each) { return std::tuple<Tensors...>(to_toy(each)...); }, results);
 }
 
-#define TOY(step)                                                         \
-  [](auto... arguments) {                                                 \
-    calls.push_back(#step);                                               \
-    using Result = decltype(cpu_steps.step(arguments...));                \
-    if constexpr (std::is_void_v<Result>) {                               \
-      cpu_steps.step(on_cpu(arguments)...);                               \
-    } else {                                                              \
-      return to_toy(cpu_steps.step(on_cpu(arguments)...));                \
-    }                                                                     \
+#define TOY(step)                                          \
+  [](auto... arguments) {                                  \
+    calls.push_back(#step);                                \
+    using Result = decltype(cpu_steps.step(arguments...)); \
+    if constexpr (std::is_void_v<Result>) {                \
+      cpu_steps.step(on_cpu(arguments)...);                \
+    } else {                                               \
+      return to_toy(cpu_steps.step(on_cpu(arguments)...)); \
+    }                                                      \
   }
 const Steps toy_steps = {TOY(moments), TOY(statistics), TOY(apply), TOY(backward), TOY(gradients), TOY(correct)};
 
@@ -115,9 +145,8 @@ Results train(at::Device device) {
   const auto on_device = [&](at::IntArrayRef sizes) { return torch::randn(sizes).to(device); };
   const torch::Tensor x = on_device({6, 5, 8, 8}).requires_grad_(), residual = on_device({6, 5, 8, 8}).requires_grad_();
   const torch::Tensor weight = on_device({5}).requires_grad_(), bias = on_device({5}), dy = on_device({6, 5, 8, 8});
-  const torch::Tensor y = sampled_batch_norm({x}, weight, bias, residual, "LS-1/4;least=1", key_tensor({1, 2, 3, 4}),
-                                             1e-5, "leaky_relu")
-                              .y;
+  const torch::Tensor y =
+      sampled_batch_norm({x}, weight, bias, residual, "LS-1/4;least=1", key_tensor({1, 2, 3, 4}), 1e-5, "leaky_relu").y;
   EXPECT_EQ(y.device().type(), device.type());
   const auto gradients = torch::autograd::grad({y}, {x, weight, residual}, {dy});
   return {y.detach().cpu(), gradients[0].cpu(), gradients[1].cpu(), gradients[2].cpu()};

@@ -75,6 +75,18 @@ Ratio ratio_for(const MethodSpec& part, const Spec& spec, const Shape& shape, ui
   return ratio;
 }
 
+/// Memory is laid out by points_of(), before the draw: a method that draws more points would write past it.
+void check_points(const Method& method, const Spec& spec, const Shape& shape, Ratio ratio, int64_t points) {
+  const auto [fewest, most] = points_of(method, shape, ratio);
+  if (points >= fewest && points <= most) return;
+  std::string expected = std::to_string(fewest);
+  if (most > fewest) expected += " to " + std::to_string(most);
+  throw Error(
+      "cannot sample '" + to_string(spec) + "': " + std::string(method.name) + " drew " + std::to_string(points) +
+      " points where other draws have " + expected +
+      "; the number of points must not depend on the draw, or Method::points has to say how (samplers/method.h)");
+}
+
 }  // namespace
 
 Sample draw(const Spec& spec, const Shape& shape, const Key& key) {
@@ -86,8 +98,10 @@ Sample draw(const Spec& spec, const Shape& shape, const Key& key) {
     const double weight = weight_of(method, spec);
     if (weight == 0) continue;
     sample.groups.push_back({weight, {}});
-    if (has_part(method, spec, shape, key))
-      sample.groups.back().boxes = method.boxes(shape, ratio_for(part, spec, shape, key.ranks), stream);
+    if (!has_part(method, spec, shape, key)) continue;
+    const Ratio ratio = ratio_for(part, spec, shape, key.ranks);
+    sample.groups.back().boxes = method.boxes(shape, ratio, stream);
+    check_points(method, spec, shape, ratio, sample.groups.back().points());
   }
   return sample;
 }

@@ -29,7 +29,8 @@ struct Method {
   /// The boxes of the method's one group.
   std::vector<Box> (*boxes)(const Shape& shape, Ratio ratio, Stream& stream);
   bool few_nodes_suffice = false;  ///< rows of some processes stand for all, so that `nodes` makes a difference
-  /// The fewest and the most points that a draw can have; null where all draws have the same number.
+  /// The fewest and the most points that a draw can have of this shape; null where all draws have the same number.
+  /// Memory is laid out by the most, `least` holds for the fewest; draw() throws for a draw outside of the two.
   struct Points {
     int64_t fewest, most;
   };

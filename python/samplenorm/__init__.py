@@ -2,31 +2,33 @@
 
     import samplenorm as sn
 
-    model = sn.convert(model, "LS-1/64")   # every BatchNorm takes its statistics from a sample
-    model = sn.fuse(model)                 # optional: normalization, residual and ReLU in one pass
+    model = sn.convert(model)              # every BatchNorm takes its statistics from a sample, and runs with what follows it
     for epoch in range(epochs):
         sn.set_epoch(model, epoch)         # draws new samples
         ...                                # train as before
     model = sn.restore(model)              # plain BatchNorm again, for deployment
 
-The notation of the samples ("LS-1/64", "FS-1/64+VDN-2/128", ...) is explained in the README.
+Samples have a notation: "LS-1/64", the default, takes 1/64 of the points, spread evenly. `samplenorm.methods()` explains them all.
 """
 
-import samplenorm._vmap  # noqa: F401  registers its rules
+import samplenorm._fake
+import samplenorm._vmap  # noqa: F401  both register their rules
 from samplenorm._library import __version__
 from samplenorm.conversion import Conversion, convert, restore
 from samplenorm.dataset_stats import DatasetStats, dataset_stats
 from samplenorm.draws import set_epoch, set_seed, set_step
 from samplenorm.freezing import freeze, unfreeze
-from samplenorm.fusion import Fusion, fuse
-from samplenorm.modules import BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d
+from samplenorm.fusing import Report, fuse, report
+from samplenorm.methods import methods
+from samplenorm.modules import (
+    BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, SampledBatchNorm1d, SampledBatchNorm2d, SampledBatchNorm3d)
 from samplenorm.processes import sync
 from samplenorm.recalibration import recalibrate
 from samplenorm.samples import Group
 from samplenorm.virtual_batch import VirtualBatch
 
 __all__ = [
-    "BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conversion", "DatasetStats", "Fusion", "Group", "VirtualBatch",
-    "convert", "dataset_stats", "freeze", "fuse", "recalibrate", "restore", "set_epoch", "set_seed", "set_step", "sync",
-    "unfreeze", "__version__",
+    "BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conversion", "DatasetStats", "Group", "Report", "SampledBatchNorm1d",
+    "SampledBatchNorm2d", "SampledBatchNorm3d", "VirtualBatch", "convert", "dataset_stats", "freeze", "fuse", "methods", "recalibrate",
+    "report", "restore", "set_epoch", "set_seed", "set_step", "sync", "unfreeze", "__version__",
 ]

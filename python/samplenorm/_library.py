@@ -14,7 +14,11 @@ def _path() -> Path:
     named = os.environ.get("SAMPLENORM_LIBRARY")
     if named:
         return Path(named)
-    from samplenorm import _built_with  # type: ignore[attr-defined]  # written when the package is built
+    try:
+        from samplenorm import _built_with  # type: ignore[attr-defined]  # written when the package is built
+    except ImportError:
+        raise ImportError("samplenorm: this copy of the package has no built library: install it (pip install . in its sources), or let "
+                          "SAMPLENORM_LIBRARY name the libsamplenorm.so of a build") from None
 
     installed = torch.__version__.split("+")[0]
     if installed != _built_with.TORCH:
@@ -31,5 +35,6 @@ ops = torch.ops.samplenorm
 def notation(text: str) -> Any:
     """What the text says, and what it draws. Raises ValueError for a wrong one."""
     if not isinstance(text, str):
-        raise TypeError(f"samplenorm: expected a notation such as 'LS-1/64', got {text!r}")
+        what = repr(text) if isinstance(text, (int, float, bytes, type(None))) else f"a {type(text).__name__}"
+        raise TypeError(f"samplenorm: expected a notation such as 'LS-1/64', got {what}")
     return torch.classes.samplenorm.Notation(text)

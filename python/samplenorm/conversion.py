@@ -1,33 +1,34 @@
-"""From torch's BatchNorm to ours in a whole model, and back."""
+"""From torch's BatchNorm to ours in a whole model, and back. A layer stays the same object, and only its class changes: whoever holds it,
+hooks it or shares it goes on as before."""
 
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TypeVar, cast
+from functools import cache
+from typing import Any
 
-import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 
-from samplenorm.activation import NormAct, replaces_norm_act
-from samplenorm.draws import set_seed
+from samplenorm import fusing
+from samplenorm.activations import IDENTITY
 from samplenorm.few_points import FewPoints
-from samplenorm.fusion import take_apart
-from samplenorm.modules import BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, Model
+from samplenorm.known_layers import NormAct, dense_layer_for, norm_act_class
+from samplenorm.modules import BatchNorm, Model, SampledBatchNorm1d, SampledBatchNorm2d, SampledBatchNorm3d
 from samplenorm.processes import are_there, check_processes
 from samplenorm.processes import sync as sync_layers
 from samplenorm.virtual_batch import VirtualBatch
 
 log = logging.getLogger("samplenorm")
-Layer = TypeVar("Layer", bound=nn.Module)
 
 _OURS: dict[type[nn.Module], type[BatchNorm]] = {
-    nn.BatchNorm1d: BatchNorm1d, nn.BatchNorm2d: BatchNorm2d, nn.BatchNorm3d: BatchNorm3d, nn.SyncBatchNorm: BatchNorm,
+    nn.BatchNorm1d: SampledBatchNorm1d, nn.BatchNorm2d: SampledBatchNorm2d, nn.BatchNorm3d: SampledBatchNorm3d,
+    nn.SyncBatchNorm: BatchNorm,
 }
-_TORCHS = {BatchNorm1d: nn.BatchNorm1d, BatchNorm2d: nn.BatchNorm2d, BatchNorm3d: nn.BatchNorm3d, BatchNorm: nn.SyncBatchNorm}
+_TORCHS = {ours: torchs for torchs, ours in _OURS.items()}
 
 
 @dataclass
@@ -41,34 +42,45 @@ class Conversion:
     def __str__(self) -> str:
         text = f"{len(self.changed)} layers take their statistics by {self.spec}"
         if self.left:
-            text += f"; {len(self.left)} stay as they were: " + ", ".join(f"{name} ({why})" for name, why in self.left.items())
+            reasons: dict[str, list[str]] = {}
+            for name, why in self.left.items():
+                reasons.setdefault(why, []).append(name)
+            text += f"; {len(self.left)} stay as they were: " + ", ".join(f"{_some(names)} ({why})" for why, names in reasons.items())
         return text
 
 
-def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Module], bool] | Iterable[str] | None = None,
-            seed: int = 0, sync: bool = False, process_group: "dist.ProcessGroup | None" = None, lean: bool = False,
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def convert(model: Model, spec: str = "LS-1/64", *, fuse: bool = True,
+            only: Callable[[str, nn.Module], bool] | Iterable[str] | None = None, seed: int = 0, sync: bool = False,
+            process_group: "dist.ProcessGroup | None" = None, lean: bool = False,
             report: Callable[[Conversion], object] | None = None) -> Model:
     """Lets every BatchNorm1d/2d/3d and SyncBatchNorm of the model take its statistics from a sample.
 
-    Layers are replaced within the model, and keep their parameters (the same objects: an optimizer goes on with them), statistics,
-    device, type, hooks, modes and any other attribute. Layers of samplenorm get the new notation.
+    Layers stay the same objects, of another class that is a subclass of what they were (but for SyncBatchNorm). They keep their
+    parameters, statistics, device, type, hooks, modes and any other attribute. Layers of samplenorm get the new notation.
 
     Args:
-        spec: the notation, "LS-1/64", "FS-1/64+VDN-2/128", ...
+        spec: the notation, "LS-1/64", "FS-1/64+VDN-2/128", ...; `samplenorm.methods()` explains it.
+        fuse: whether layers run together with the addition of a residual and the activation that follow; see `samplenorm.fuse`.
         only: which layers: a function of (name, layer), or their names, in which * stands for anything.
         seed: of all draws.
         sync: whether samples are pooled over processes; always so for what was a SyncBatchNorm. See `samplenorm.sync`.
         lean: see `BatchNorm`.
-        report: is called with what was changed; it is logged at level INFO in any case.
+        report: is called with what was changed. It is logged, too, at level INFO, or WARNING if normalizations had to stay as they were.
 
-    Returns the model, or the new layer where the model is a single one.
+    Returns the model.
 
     >>> import torch, samplenorm as sn
     >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU())
     >>> sn.convert(model, "FS-1/64", report=print)[1]
     1 layers take their statistics by FS-1/64
-    BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True, spec='FS-1/64')
+    SampledBatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True, spec='FS-1/64')
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"samplenorm.convert: expected a torch.nn.Module and then a notation, got a {type(model).__name__} first")
     example = BatchNorm(1, spec=spec)  # what is wrong with the arguments is found before anything is changed
     example.change_draws(seed=seed)
     done = Conversion(example.spec)
@@ -78,40 +90,36 @@ def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Modu
     if sync:
         check_processes("convert")
     wanted = _selection(only)
-    names = {id(module): name for name, module in model.named_modules()}
-
-    def replacement(module: nn.Module) -> nn.Module:
+    for name, module in list(model.named_modules()):
         if not isinstance(module, _BatchNorm):
-            return module
-        name = names[id(module)]
+            continue
         if not wanted(name, module):
             done.left[name] = "not chosen"
         elif isinstance(module, BatchNorm):
-            module.set_spec(spec)
+            module.spec = spec
             module.lean = module.lean or lean
             done.changed.append(name)
         elif (why := _cannot(module)) is not None:
             done.left[name] = why
         else:
+            _make_ours(module, spec, lean)
             done.changed.append(name)
-            return _ours(module, spec, lean)
-        return module
-
-    model = cast(Model, _replace(model, replacement))
     if not done.changed:
         raise ValueError("samplenorm.convert: expected a model with BatchNorm1d, 2d, 3d or SyncBatchNorm"
                          f"{' that `only` chooses' if only is not None else ''}, got none" +
                          (f"; {done}" if done.left else ""))
-    set_seed(model, seed)
+    for module in model.modules():
+        if isinstance(module, BatchNorm):
+            module.change_draws(seed=seed)
+            if sync or (module.original is nn.SyncBatchNorm and are_there()):
+                sync_layers(module, process_group or getattr(module, "process_group", None))
+        elif (serving := dense_layer_for(type(module))) is not None:
+            module.__class__ = _combined(serving, type(module))
     _watch_points(model)
     for virtual in virtual_batches:
         virtual.serve_layers()
-    for layer in model.modules():
-        if isinstance(layer, BatchNorm):
-            was_sync = layer.original is nn.SyncBatchNorm
-            if sync or (was_sync and are_there()):
-                sync_layers(layer, process_group or getattr(layer, "process_group", None))
-    log.info("%s", done)
+    fusing.fuse(model, fuse)
+    log.log(logging.WARNING if any(why != "not chosen" for why in done.left.values()) else logging.INFO, "%s", done)
     if report is not None:
         report(done)
     return model
@@ -119,17 +127,28 @@ def convert(model: Model, spec: str = "LS-1/64", *, only: Callable[[str, nn.Modu
 
 def restore(model: Model) -> Model:
     """Gives every layer of samplenorm its class of torch back, with the same parameters and statistics: evaluation does not change, to
-    the last bit. What `fuse` put together is taken apart.
+    the last bit. A `VirtualBatch` adds no rows any more. Returns the model.
 
     >>> import torch, samplenorm as sn
     >>> model = sn.convert(torch.nn.Sequential(torch.nn.BatchNorm2d(8)), "LS-1/64")
     >>> sn.restore(model)[0]
     BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
+    layers = [module for module in model.modules() if isinstance(module, BatchNorm)]
+    for layer in layers:
+        if layer.activation != IDENTITY:
+            raise ValueError(f"samplenorm.restore: expected layers without an activation of their own, got {layer}")
+    fusing.remove_hook(model)
+    for layer in layers:
+        layer.__class__ = layer.original or _TORCHS[type(layer)]  # type: ignore[assignment]
+        for name in _ADDED:
+            layer.__dict__.pop(name, None)
     for module in model.modules():
-        if isinstance(module, torch.fx.GraphModule):
-            take_apart(module)
-    return cast(Model, _replace(model, lambda module: _torchs(module) if isinstance(module, BatchNorm) else module))
+        if isinstance(module, VirtualBatch):
+            module.is_needed = False
+        elif (combined := _COMBINED.get(type(module))) is not None:
+            module.__class__ = combined
+    return model
 
 
 def _watch_points(model: nn.Module) -> None:
@@ -150,50 +169,55 @@ def _selection(only: Callable[[str, nn.Module], bool] | Iterable[str] | None) ->
 
 
 def _cannot(module: _BatchNorm) -> str | None:
-    if replaces_norm_act(module):
-        return None
     if isinstance(module, LazyModuleMixin):
         return f"a {type(module).__name__} that has not seen an input yet"
-    if type(module) not in _OURS:
+    if _ours_for(type(module)) is None:
         return f"a {type(module).__name__}, whose forward is its own"
     return None
 
 
-def _ours(module: _BatchNorm, spec: str, lean: bool) -> BatchNorm:
-    layer = _with_class(module, NormAct if replaces_norm_act(module) else _OURS[type(module)])
-    layer.set_up(spec, lean=lean)
-    layer.original = type(module)
-    return layer
+def _ours_for(kind: type[nn.Module]) -> type[BatchNorm] | None:
+    """Our class for torch's, timm's or a subclass of torch's that computes what torch's does."""
+    if kind in _OURS:
+        return _OURS[kind]
+    if kind is norm_act_class():
+        return _combined(NormAct, kind)
+    for torchs, ours in _OURS.items():
+        if issubclass(kind, torchs) and kind.forward is torchs.forward and torchs is not nn.SyncBatchNorm:
+            return _combined(ours, kind)
+    return None
 
 
-#: What set_up() gives a layer.
-_ADDED = set(BatchNorm(1).__dict__) - set(nn.BatchNorm2d(1).__dict__)
+#: Our classes that are made for classes of others, and those.
+_COMBINED: dict[type, type[Any]] = {}
 
 
-def _torchs(layer: BatchNorm) -> nn.Module:
-    if layer.relu:
-        raise ValueError(f"samplenorm.restore: expected layers without a ReLU of their own, got {layer}")
-    plain: nn.Module = _with_class(layer, layer.original or _TORCHS[type(layer)])
-    for name in _ADDED:
-        plain.__dict__.pop(name, None)
-    return plain
+@cache
+def _combined(ours: type[Any], kind: type[Any]) -> type[Any]:
+    """A class that is both, named as the other's. It can be copied and pickled as long as the other's can be imported."""
+    def reduce_ex(self: Any, protocol: Any) -> Any:
+        state = self.__getstate__() if isinstance(self, BatchNorm) else self.__dict__
+        return _made_again, (ours, kind), state
+
+    combined = type(kind.__name__, (ours, kind), {"__reduce_ex__": reduce_ex, "__module__": kind.__module__, "__doc__": ours.__doc__})
+    _COMBINED[combined] = kind
+    return combined
 
 
-def _with_class(module: nn.Module, kind: type[Layer]) -> Layer:
-    """The module's twin of another class: the same parameters, buffers, hooks and attributes."""
-    twin = kind.__new__(kind)
-    for name, value in module.__dict__.items():
-        twin.__dict__[name] = value.copy() if isinstance(value, dict) else value
-    return twin
+def _made_again(ours: type[Any], kind: type[Any]) -> Any:
+    combined = _combined(ours, kind)
+    return combined.__new__(combined)
 
 
-def _replace(model: nn.Module, replacement: Callable[[nn.Module], nn.Module]) -> nn.Module:
-    """Each module once, however often the model has it."""
-    known: dict[int, nn.Module] = {}
-    for module in list(model.modules()):
-        known[id(module)] = replacement(module)
-    for module in list(model.modules()):
-        for name, child in module.named_children():
-            if known[id(child)] is not child:
-                setattr(module, name, known[id(child)])
-    return known[id(model)]
+def _make_ours(module: _BatchNorm, spec: str, lean: bool) -> None:
+    kind = type(module)
+    ours = _ours_for(kind)
+    assert ours is not None
+    module.__class__ = ours
+    assert isinstance(module, BatchNorm)
+    module.set_up(spec, lean=lean)
+    module.original = kind
+
+
+#: What set_up() and training give a layer.
+_ADDED = (set(BatchNorm(1).__dict__) | {"last_run", "_uncounted"}) - set(nn.BatchNorm2d(1).__dict__)

@@ -1,12 +1,23 @@
 """What draws at random depends on: (seed, layer, epoch, step), and nothing else. There is no generator with a state."""
 
 import itertools
+import operator
+from collections import deque
+from typing import SupportsIndex
 
 import torch
 from torch import Tensor, nn
 
 SEED, LAYER, EPOCH, STEP = range(4)
+#: The epoch of what was never told one: it draws anew by itself, every 500 steps (lib/nn/checks.cc).
+UNTOLD = -1
 _layers = itertools.count()
+_ONE_STEP = torch.tensor([0, 0, 0, 1], dtype=torch.long, device="cpu")
+
+
+def is_recomputed() -> bool:
+    """Whether backward runs this forward again (activation checkpointing)."""
+    return not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1
 
 
 class Draws:
@@ -14,47 +25,99 @@ class Draws:
     no buffer, so that it is neither saved nor moved nor broadcast, and never written in place, since graphs keep it."""
 
     draw_key: Tensor
+    #: (some values of the input, the key) of forwards that backward may run again.
+    _remembered: deque[tuple[Tensor, Tensor]] | None
 
     def begin_draws(self) -> None:
-        self.draw_key = torch.tensor([0, next(_layers), 0, 0], dtype=torch.long, device="cpu")
+        self.draw_key = torch.tensor([0, next(_layers), UNTOLD, 0], dtype=torch.long, device="cpu")
+        self._counts_steps = True
+        self._remembered = None
 
-    def change_draws(self, **changes: int) -> None:
+    def change_draws(self, **changes: SupportsIndex) -> None:
         numbers = self.draw_key.tolist()
         for name, value in changes.items():
-            if not 0 <= value < 2**63:
-                raise ValueError(f"samplenorm: expected {name} from 0 to 2**63 - 1, got {value}")
-            numbers[("seed", "layer", "epoch", "step").index(name)] = value
+            try:
+                number = operator.index(value)
+            except TypeError:
+                raise TypeError(f"samplenorm: expected {name} as a whole number, got {value!r}") from None
+            if not 0 <= number < 2**63:
+                raise ValueError(f"samplenorm: expected {name} from 0 to 2**63 - 1, got {number}")
+            numbers[("seed", "layer", "epoch", "step").index(name)] = number
+        self._counts_steps = numbers[EPOCH] == UNTOLD or self._always_counts_steps()
         self.draw_key = torch.tensor(numbers, dtype=torch.long, device="cpu")
 
+    def _always_counts_steps(self) -> bool:
+        return True
 
-_ONE_STEP = torch.tensor([0, 0, 0, 1], dtype=torch.long, device="cpu")
+    def key_for(self, x: Tensor) -> Tensor:
+        """The key of a training forward on x, which counts as a step, unless backward runs it again: then it is the key that it had."""
+        if is_recomputed():
+            return self._key_of_recomputed(x)
+        key = self.draw_key
+        if not torch.compiler.is_compiling() and _may_be_recomputed():
+            if self._remembered is None:
+                self._remembered = deque(maxlen=64)
+            self._remembered.append((_some_values(x), key))
+        if self._counts_steps:
+            self.draw_key = torch.add(key, _ONE_STEP)
+        return key
+
+    def _key_of_recomputed(self, x: Tensor) -> Tensor:
+        remembered = self._remembered or ()
+        if all(key is self.draw_key for _, key in remembered):
+            return self.draw_key
+        values = _some_values(x)
+        for known, key in reversed(remembered):
+            if known.shape == values.shape and torch.equal(known, values):
+                return key
+        raise RuntimeError("samplenorm: backward runs a forward again (activation checkpointing) whose input is not one of the last "
+                           f"{len(remembered)} that this layer has seen, so that its sample is not known: call backward earlier, or use "
+                           "preserve_rng_state=True and deterministic operators, which give the same input again")
 
 
-def after(key: Tensor, steps: int = 1) -> Tensor:
-    """The key so many steps later."""
-    return torch.add(key, _ONE_STEP, alpha=steps)
+def _may_be_recomputed() -> bool:
+    """Activation checkpointing runs the first forward without gradients, or packs what is saved."""
+    return not torch.is_grad_enabled() or torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
 
 
-def _all(model: nn.Module) -> list[Draws]:
-    return [module for module in model.modules() if isinstance(module, Draws)]
+def _some_values(x: Tensor) -> Tensor:
+    """The bits of 16 values of x, or fewer."""
+    x = x.detach()
+    count = min(16, x.numel())
+    if count == 0 or not torch.ops.aten.is_non_overlapping_and_dense(x):
+        values = x.reshape(-1)[:count]
+    else:
+        values = x.as_strided((count,), (x.numel() // count,), x.storage_offset())
+    return values.clone().view(torch.uint8)
 
 
-def set_seed(model: nn.Module, seed: int) -> None:
-    """Gives everything in the model that draws at random this seed, and its number in the order of registration.
+def _all(model: nn.Module, caller: str) -> list[Draws]:
+    found = [module for module in model.modules() if isinstance(module, Draws)]
+    if not found:
+        raise ValueError(f"samplenorm.{caller}: expected a model with layers of samplenorm, got none: call samplenorm.convert first")
+    return found
 
-    `convert` does it already. Without either the seed is 0, and layers are numbered as they are made in this process.
+
+def set_seed(model: nn.Module, seed: SupportsIndex) -> None:
+    """Gives everything in the model that draws at random this seed, and its number in the order of registration: two models that are
+    built alike draw alike.
+
+    Without it the seed is that of `convert`, and layers are numbered as they are made in this process: no two draw alike.
     """
-    for number, module in enumerate(_all(model)):
+    for number, module in enumerate(_all(model, "set_seed")):
         module.change_draws(seed=seed, layer=number)
 
 
-def set_epoch(model: nn.Module, epoch: int) -> None:
+def set_epoch(model: nn.Module, epoch: SupportsIndex) -> None:
     """Begins an epoch: samples are drawn anew, the same ones in every process and every run with this seed.
 
-    Under `redraw=step` and `redraw=never` the epoch makes no difference.
+    A layer that was never told an epoch draws anew every 500 training forwards. It counts them as `num_batches_tracked` does, so that a
+    run that is resumed from a checkpoint draws what it would have drawn. Under `redraw=step` and `redraw=never` the epoch makes no
+    difference.
 
     >>> import samplenorm as sn
     >>> layer = sn.BatchNorm2d(16, spec="FS-1/64")
+    >>> sn.set_epoch(layer, 0)
     >>> first = layer.sample((8, 16, 32, 32))
     >>> sn.set_epoch(layer, 1)
     >>> layer.sample((8, 16, 32, 32)) == first
@@ -63,12 +126,12 @@ def set_epoch(model: nn.Module, epoch: int) -> None:
     >>> layer.sample((8, 16, 32, 32)) == first
     True
     """
-    for module in _all(model):
+    for module in _all(model, "set_epoch"):
         module.change_draws(epoch=epoch)
 
 
-def set_step(model: nn.Module, step: int) -> None:
-    """Says which training step comes next, for `redraw=step` and for virtual rows. Every training forward counts up by itself: this
-    is needed only to resume a run."""
-    for module in _all(model):
+def set_step(model: nn.Module, step: SupportsIndex) -> None:
+    """Says which training step comes next, for `redraw=step`, for virtual rows and for layers that were never told an epoch. Every training
+    forward counts up by itself, and loading a checkpoint sets the count: this is needed only to resume a run with virtual rows."""
+    for module in _all(model, "set_step"):
         module.change_draws(step=step)

@@ -1,15 +1,7 @@
 """Layers whose statistics stay as they are, whatever `.train()` says."""
 
-from torch import nn
-
-from samplenorm.modules import BatchNorm, Model
-
-
-def _layers(model: nn.Module, name: str) -> list[BatchNorm]:
-    layers = [module for module in model.modules() if isinstance(module, BatchNorm)]
-    if not layers:
-        raise ValueError(f"samplenorm.{name}: expected a model with layers of samplenorm, got none: call samplenorm.convert first")
-    return layers
+from samplenorm.layers import layers_of
+from samplenorm.modules import Model
 
 
 def freeze(model: Model, parameters: bool = False) -> Model:
@@ -23,7 +15,7 @@ def freeze(model: Model, parameters: bool = False) -> Model:
     >>> sn.unfreeze(layer).training
     True
     """
-    for layer in _layers(model, "freeze"):
+    for layer in layers_of(model, "freeze"):
         if not layer.frozen:
             layer.mode_when_unfrozen, layer.frozen = layer.training, True
         layer.training = False
@@ -37,7 +29,7 @@ def freeze(model: Model, parameters: bool = False) -> Model:
 def unfreeze(model: Model) -> Model:
     """Ends `freeze`: layers are in the mode that the last `.train()` or `.eval()` asked for, and the parameters that it froze get
     gradients again. Returns the model."""
-    for layer in _layers(model, "unfreeze"):
+    for layer in layers_of(model, "unfreeze"):
         if layer.frozen:
             layer.frozen = False
             layer.train(layer.mode_when_unfrozen)

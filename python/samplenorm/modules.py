@@ -2,37 +2,37 @@
 statistics come from a sample."""
 
 import warnings
+import weakref
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, nn
-from torch._C._functorch import is_functorch_wrapped_tensor
+from torch import Tensor, fx, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from samplenorm._library import notation, ops
-from samplenorm.draws import Draws, after
+from samplenorm.activations import IDENTITY, activate, follows_residual, name_of
+from samplenorm.deferred import Call, WaitingCall
+from samplenorm.draws import Draws, is_recomputed
 from samplenorm.few_points import FewPoints
 from samplenorm.samples import Group, sample_of
 
 Model = TypeVar("Model", bound=nn.Module)
-
-
-def _is_recomputed() -> bool:
-    """Whether backward runs this forward again (activation checkpointing): it counts once."""
-    return not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1
+_MEAN, _UNBIASED_VAR = 0, 2  # lines of the operator's statistics
 
 
 class BatchNorm(Draws, _BatchNorm):
     """Batch normalization with the statistics of a sample, for inputs of 2 to 5 dimensions.
 
     Args:
-        spec: which points the statistics come from, in the notation of the README.
-        relu: whether a ReLU follows, behind the residual if there is one.
-        lean: whether y, which the next layer keeps anyway, is kept for backward instead of x, where that is possible. Such a layer
-            has no second derivative. Under torch.compile, which chooses itself what is kept, it makes no difference.
+        spec: which points the statistics come from; `samplenorm.methods()` explains the notation.
+        activation: what follows, after the residual if there is one: "relu", "silu", "leaky_relu(0.2)", ..., or a module such as
+            `torch.nn.ReLU()`.
+        lean: whether y is kept for backward instead of x where the next operation is a convolution or a linear layer, which keeps y
+            anyway: half the memory. There is no second derivative then. Under torch.compile, which chooses itself what is kept, it
+            makes no difference.
 
-    All others are those of `torch.nn.BatchNorm2d`. A `decay` in the spec goes before `momentum`.
+    All others are those of `torch.nn.BatchNorm2d`. A `decay` in the spec goes before `momentum`, unless that is None.
 
     >>> import torch, samplenorm as sn
     >>> layer = sn.BatchNorm2d(64, spec="FS-1/64")
@@ -44,29 +44,46 @@ class BatchNorm(Draws, _BatchNorm):
 
     #: Where the layer reports the points of its sample, and its name there. None: it need not, any more.
     few_points: tuple[FewPoints, str] | None = None
+    #: Of the last training forward: whether a residual was added, the activation, and what used the output if there was none.
+    last_run: tuple[bool, str, str] | None = None
+    #: The last call, if it waits and its batch was not counted yet.
+    _uncounted: "weakref.ref[WaitingCall] | None" = None
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
-                 spec: str = "LS-1/64", relu: bool = False, lean: bool = False) -> None:
+                 spec: str = "LS-1/64", activation: str | nn.Module = IDENTITY, lean: bool = False) -> None:
+        if isinstance(eps, str):
+            raise TypeError(f"samplenorm: expected eps as a number, got {eps!r}; the notation is an argument by name: spec={eps!r}")
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        self.set_up(spec, relu, lean)
+        self.set_up(spec, activation, lean)
 
-    def set_up(self, spec: str, relu: bool = False, lean: bool = False) -> None:
-        """All that a BatchNorm of torch has not."""
-        self.set_spec(spec)
-        self.relu, self.lean = relu, lean
+    def set_up(self, spec: str, activation: str | nn.Module = IDENTITY, lean: bool = False) -> None:
+        """Gives the layer the attributes that torch's BatchNorm does not have."""
+        notation(spec)  # torch would take a module for a part of the layer, and not give it to the property
+        self.begin_draws()
+        self.spec = spec
+        self.activation, self.lean = name_of(activation), lean
+        self.waits = False  # for an activation or an addition that follows
         self.frozen, self.mode_when_unfrozen = False, self.training
         self.frozen_parameters: list[str] = []  # those that `freeze` took the gradients from
         self.gets_virtual_rows = False  # from a VirtualBatch
-        self.original: type[nn.Module] | None = None  # what `restore` makes of a layer that `convert` has made
+        self.original: type[nn.Module] | None = None  # what `restore` makes of a layer that `convert` has changed
         self.few_points = (FewPoints([""]), "")
         self.group, self.rank, self.ranks = "", 0, 1  # of processes whose samples are pooled; none
-        self.begin_draws()
 
-    def set_spec(self, spec: str) -> None:
-        """Takes the statistics from other points from now on. Raises ValueError for a wrong notation."""
-        (self.spec, self._decay, self._first_is_batch, self._redraws_each_step, self.virtual_rows,
+    @property
+    def spec(self) -> str:
+        """The notation. A new one holds from the next forward on. Raises ValueError for a wrong one."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: str) -> None:
+        (self._spec, self._decay, self._first_is_batch, self._redraws_each_step, self.virtual_rows,
          self.stat_batch) = notation(spec).read()
+        self.change_draws()
+
+    def _always_counts_steps(self) -> bool:
+        return self._redraws_each_step
 
     def sample(self, sizes: Sequence[int]) -> list[Group]:
         """The groups that the next training forward takes of an input of these sizes, virtual rows included: `x[b[0], :, b[1], b[2]]`
@@ -79,31 +96,58 @@ class BatchNorm(Draws, _BatchNorm):
         """
         return sample_of(sizes, self.spec, self.draw_key, self.rank, self.ranks, bool(self.group))
 
-    def forward(self, input: Tensor, residual: Tensor | None = None, relu: bool | None = None) -> Tensor:
-        """The normalized input, plus the residual if there is one, then ReLU if `relu`, or the layer's own, says so."""
-        relu = self.relu if relu is None else relu
+    def forward(self, input: Tensor | Sequence[Tensor], residual: Tensor | None = None,
+                activation: str | nn.Module | None = None) -> Tensor:
+        """The normalized input, plus the residual if there is one, then the activation, which is the layer's own unless it is given.
+        Several inputs count as concatenated along channels."""
+        name = self.activation if activation is None else name_of(activation)
+        if isinstance(input, fx.Proxy):
+            return self._traced(input, residual, activation)
         if not self.training:
-            return self._finish(super().forward(input), residual, relu)
-        self._check_input_dim(input)
+            whole = input if isinstance(input, Tensor) else torch.cat(list(input), 1)
+            return _finish(super().forward(whole), residual, name)
+        inputs = [input] if isinstance(input, Tensor) else list(input)
+        for each in inputs:
+            self._check_input_dim(each)
         if self.virtual_rows and not self.gets_virtual_rows and not torch.compiler.is_compiling():
             self._warn_of_virtual_rows()
-        recomputed = _is_recomputed()
-        key = after(self.draw_key, -1) if recomputed and self._redraws_each_step else self.draw_key
-        if torch.compiler.is_compiling():
-            key = key.to(input.device)  # tracing wants all tensors of an operator in one place
-        fits = residual is None or (residual.shape == input.shape and residual.dtype == input.dtype)
-        y, mean, _, var, *_ = ops.sampled_batch_norm(
-            [input], self.weight, self.bias, residual if fits else None, self.spec, key, self.eps, relu and fits,
-            self.lean and not torch.compiler.is_compiling(), self.group, self.rank, self.ranks)
-        if not recomputed:
-            if not torch.compiler.is_compiling() and self.few_points is not None:
-                self._report_points(input)
-            self._count(input, mean, var)
-        return y if fits else self._finish(y, residual, relu)
+        if self._uncounted is not None and (earlier := self._uncounted()) is not None:
+            earlier.count()  # in the order of the calls
+        key, counted = self.key_for(inputs[0]), is_recomputed()
+        # A lean layer waits for what follows, to see whether that keeps its output.
+        if residual is None and (self.lean or (self.waits and name == IDENTITY)) and self._can_wait(inputs):
+            waiting = WaitingCall(self, inputs, key, counted)
+            self._uncounted = None if counted else weakref.ref(waiting)
+            return waiting.wait(name)
+        call = Call(self, inputs, key, counted)
+        fits = residual is None or (len(inputs) == 1 and residual.shape == inputs[0].shape and residual.dtype == inputs[0].dtype and
+                                    residual.device == inputs[0].device and follows_residual(name))
+        if not fits:
+            return _finish(call.run(), residual, name)
+        return call.run(residual, name)
 
-    def _count(self, input: Tensor, mean: Tensor, var: Tensor) -> None:
-        if self._redraws_each_step:
-            self.draw_key = after(self.draw_key)
+    def _can_wait(self, inputs: list[Tensor]) -> bool:
+        """Only where backward keeps the input anyway, and nothing else looks at what torch's functions do."""
+        parameters = [parameter for parameter in (self.weight, self.bias) if parameter is not None]
+        return (torch.is_grad_enabled() and not torch.compiler.is_compiling() and not torch.is_inference_mode_enabled() and
+                all(type(tensor) in (Tensor, nn.Parameter) for tensor in (*inputs, *parameters)) and
+                any(tensor.requires_grad for tensor in (*inputs, *parameters)) and
+                torch._C._len_torch_dispatch_stack() == 0 and not torch._C._are_functorch_transforms_active() and
+                not torch.jit.is_tracing())
+
+    def normalize(self, call: Call, residual: Tensor | None, activation: str, lean: bool) -> Tensor:
+        y, statistics, *_ = ops.sampled_batch_norm(call.inputs, *call.parameters, residual, call.spec, call.key, self.eps, activation, lean,
+                                                   self.group, self.rank, self.ranks)
+        if not call.counted:
+            call.counted = True
+            if self._uncounted is not None:
+                self._uncounted = None
+            if not torch.compiler.is_compiling() and self.few_points is not None:
+                self._report_points(call.inputs)
+            self._count(call.inputs[0], statistics)
+        return y  # type: ignore[no-any-return]
+
+    def _count(self, input: Tensor, statistics: Tensor) -> None:
         if not self.track_running_stats or self.running_mean is None:
             return
         batches = self.num_batches_tracked
@@ -112,61 +156,85 @@ class BatchNorm(Draws, _BatchNorm):
         if input.numel() == 0 and not self.group:
             batches.add_(1)
         else:
-            momentum = self.momentum if self._decay is None else self._decay
+            # None, which torch.optim.swa_utils.update_bn sets for a while, is the mean of all batches.
+            momentum = self.momentum if self._decay is None or self.momentum is None else self._decay
             with torch.no_grad():
-                ops.update_running_statistics_(self.running_mean, self.running_var, batches, mean, var, momentum,
-                                               self._first_is_batch)
+                ops.update_running_statistics_(self.running_mean, self.running_var, batches, statistics[:, _MEAN],
+                                               statistics[:, _UNBIASED_VAR], momentum, self._first_is_batch)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)  # type: ignore[no-untyped-call]
+        batches = state_dict.get(prefix + "num_batches_tracked")
+        if isinstance(batches, Tensor) and not batches.is_meta and batches.numel() == 1:
+            self.change_draws(step=int(batches))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_uncounted"}
 
     def _warn_of_virtual_rows(self) -> None:
         self.gets_virtual_rows = True  # whoever puts them there without a VirtualBatch is told once
         warnings.warn(f"samplenorm: {self.spec} takes the first {self.virtual_rows} rows of a layer's input for virtual ones, and no "
                       "samplenorm.VirtualBatch puts any there: wrap the model in one", stacklevel=3)
 
-    def _report_points(self, input: Tensor) -> None:
+    def _report_points(self, inputs: Sequence[Tensor]) -> None:
         watch, name = self.few_points or (None, "")
         # `recalibrate` lets a layer be BN for a while. Tensors of torch.func and of tracing have no sizes, or others.
-        plain = type(self.draw_key) is Tensor and all(type(size) is int for size in input.shape) and not is_functorch_wrapped_tensor(input)
-        if watch is None or not plain or input.numel() == 0 or self.spec.startswith("BN"):
+        plain = (type(self.draw_key) is Tensor and all(type(size) is int for size in inputs[0].shape) and
+                 not torch._C._are_functorch_transforms_active())
+        if watch is None or not plain or inputs[0].numel() == 0 or self.spec.startswith("BN"):
             return
         if not watch.done:
-            watch.report(name, notation(self.spec).fewest_points(list(input.shape), self.draw_key, self.rank, self.ranks, bool(self.group)),
-                         self.spec)
+            watch.report(name, notation(self.spec).fewest_points(list(inputs[0].shape), self.draw_key, self.rank, self.ranks,
+                                                                 bool(self.group)), self.spec)
         if watch.done:
             self.few_points = None
 
-    @staticmethod
-    def _finish(y: Tensor, residual: Tensor | None, relu: bool) -> Tensor:
-        if residual is not None:
-            y = y + residual
-        return torch.relu(y) if relu else y
+    def _traced(self, input: fx.Proxy, residual: Any, activation: Any) -> Any:
+        """For torch.fx.symbolic_trace a layer is one node, as torch's are."""
+        given = {"residual": residual, "activation": activation}
+        kwargs = {name: value for name, value in given.items() if value is not None}
+        return input.tracer.create_proxy("call_module", input.tracer.path_of_module(self), (input,), kwargs)  # type: ignore[attr-defined]
 
     def train(self, mode: bool = True) -> "BatchNorm":
         self.mode_when_unfrozen = mode
         return super().train(mode and not self.frozen)
 
     def extra_repr(self) -> str:
-        flags = "".join(f", {name}=True" for name in ("relu", "lean", "frozen") if getattr(self, name))
-        torchs = super().extra_repr()  # type: ignore[no-untyped-call]
-        return f"{torchs}, spec={self.spec!r}{flags}" + (", sync=True" if self.group else "")
+        text = f"{super().extra_repr()}, spec={self.spec!r}"  # type: ignore[no-untyped-call]
+        if self.activation != IDENTITY:
+            text += f", activation={self.activation!r}"
+        return text + "".join(f", {name}=True" for name in ("lean", "frozen") if getattr(self, name)) + (", sync=True" if self.group else "")
 
     def _check_input_dim(self, input: Tensor) -> None:
         if not 2 <= input.dim() <= 5:
             raise ValueError(f"expected 2D to 5D input (got {input.dim()}D input)")
 
 
-class BatchNorm1d(BatchNorm, nn.BatchNorm1d):
+def _finish(y: Tensor, residual: Tensor | None, activation: str) -> Tensor:
+    if residual is not None:
+        y = y + residual
+    return activate(y, activation)
+
+
+# Not named as torch's: timm, which goes by names, would put a norm of its own in the place of a "BatchNorm2d".
+
+
+class SampledBatchNorm1d(BatchNorm, nn.BatchNorm1d):
     """For inputs (N, C) and (N, C, L), where `torch.nn.BatchNorm1d` stands; see `BatchNorm` for the arguments."""
 
     _check_input_dim = nn.BatchNorm1d._check_input_dim
 
 
-class BatchNorm2d(BatchNorm, nn.BatchNorm2d):
+class SampledBatchNorm2d(BatchNorm, nn.BatchNorm2d):
     """For inputs (N, C, H, W), where `torch.nn.BatchNorm2d` stands; see `BatchNorm` for the arguments."""
 
     _check_input_dim = nn.BatchNorm2d._check_input_dim
 
 
-class BatchNorm3d(BatchNorm, nn.BatchNorm3d):
+class SampledBatchNorm3d(BatchNorm, nn.BatchNorm3d):
     """For inputs (N, C, D, H, W), where `torch.nn.BatchNorm3d` stands; see `BatchNorm` for the arguments."""
 
     _check_input_dim = nn.BatchNorm3d._check_input_dim
+
+
+BatchNorm1d, BatchNorm2d, BatchNorm3d = SampledBatchNorm1d, SampledBatchNorm2d, SampledBatchNorm3d

@@ -36,13 +36,13 @@ def _exact(model: nn.Module, layers: list[BatchNorm]) -> Iterator[None]:
     kept = [(layer.spec, layer.momentum, [buffer.clone() for buffer in layer.buffers(recurse=False)]) for layer in layers]
     model.eval()
     for layer in layers:
-        layer.set_spec("BN")
+        layer.spec = "BN"
         layer.momentum, layer.training = 1.0, True
     try:
         yield
     finally:
         for layer, (spec, momentum, before) in zip(layers, kept):
-            layer.set_spec(spec)
+            layer.spec = spec
             layer.momentum = momentum
             for buffer, value in zip(layer.buffers(recurse=False), before):
                 buffer.copy_(value)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from samplenorm._library import notation, ops
-from samplenorm.draws import SEED, Draws, after
+from samplenorm.draws import SEED, Draws
 from samplenorm.modules import BatchNorm
 
 
@@ -42,6 +42,7 @@ class VirtualBatch(Draws, nn.Module):
         if rows < 1:
             raise ValueError(f"samplenorm.VirtualBatch: expected 1 or more rows, got {rows}")
         self.rows = rows
+        self.is_needed = True  # until `restore`
         for number in asked:
             self.check_rows(number)
         self.stat_batch = 0
@@ -67,25 +68,26 @@ class VirtualBatch(Draws, nn.Module):
     def serve_layers(self) -> None:
         """Takes seed and statistic batch from the model's layers, as they are now."""
         for layer in self._layers():
+            self.is_needed = True
             layer.gets_virtual_rows = True
             self.stat_batch = layer.stat_batch
             self.change_draws(seed=layer.draw_key.tolist()[SEED])
 
     def forward(self, batch: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not self.training or not self._carries_rows():
+        if not self.training or not self.is_needed or not self._carries_rows():
             return self.model(batch, *args, **kwargs)
         real = batch.split(self.stat_batch) if self.stat_batch else [batch]
         parts: list[Tensor] = []
+        key = self.key_for(batch)
         for chunk, rows in enumerate(real):
-            parts += [self._virtual_rows(batch, self.rank * len(real) + chunk), rows]
-        self.draw_key = after(self.draw_key)
+            parts += [self._virtual_rows(batch, key, self.rank * len(real) + chunk), rows]
         output = self.model(torch.cat(parts), *args, **kwargs)
         total = batch.size(0) + self.rows * len(real)
         return tree_map_only(Tensor, lambda tensor: self._real_rows(tensor, total), output)
 
-    def _virtual_rows(self, batch: Tensor, chunk: int) -> Tensor:
+    def _virtual_rows(self, batch: Tensor, key: Tensor, chunk: int) -> Tensor:
         sizes = [self.rows, *batch.shape[1:]]
-        rows = ops.virtual_rows(sizes, self.mean, self.std, self.color, self.draw_key, chunk).to(batch)
+        rows = ops.virtual_rows(sizes, self.mean, self.std, self.color, key, chunk).to(batch)
         last = batch.dim() == 4 and batch.is_contiguous(memory_format=torch.channels_last)
         return rows.contiguous(memory_format=torch.channels_last) if last else rows  # so that torch.cat keeps the format
 

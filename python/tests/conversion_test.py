@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import pickle
 
 import pytest
 import torch
@@ -9,6 +10,14 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 import samplenorm as sn
+
+
+class Subclass(nn.BatchNorm2d):
+    """Computes what torch's class does."""
+
+    def __init__(self, channels):
+        super().__init__(channels)
+        self.note = "own"
 
 
 class Net(nn.Module):
@@ -67,13 +76,80 @@ def test_restore_gives_torchs_layers_back_and_the_same_evaluation_to_the_last_bi
     assert torch.equal(plain(X), expected)
 
 
-def test_a_layer_that_somebody_kept_is_not_touched_any_more():
-    model = nn.Sequential(nn.BatchNorm2d(4))
-    kept = model[0]
+def test_layers_stay_the_same_objects_with_their_ties_and_hook_handles():
+    layer, calls = nn.BatchNorm2d(4), []
+    model = nn.Module()
+    model.first = model.second = layer
+    model.forward = lambda x: model.second(torch.relu(model.first(x)))
+    handle = layer.register_forward_hook(lambda *_: calls.append(1))
     sn.convert(model, "LS-1/4;least=1")
-    model[0].register_forward_hook(lambda *_: None)
-    model[0].weight = nn.Parameter(torch.zeros(4))
-    assert type(kept) is nn.BatchNorm2d and not kept._forward_hooks and kept.weight.eq(1).all()
+    assert model.first is model.second is layer and type(layer) is sn.BatchNorm2d
+    model(torch.randn(6, 4, 8, 8))
+    handle.remove()
+    model(torch.randn(6, 4, 8, 8))
+    assert calls == [1, 1]
+    assert sn.restore(model).first is model.second is layer
+
+
+def test_subclasses_that_compute_as_torchs_do_are_converted_copied_and_pickled():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), Subclass(4), nn.ReLU())
+    sn.convert(model, "LS-1/4;least=1")
+    assert isinstance(model[1], Subclass) and isinstance(model[1], sn.BatchNorm2d) and model[1].note == "own"
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert isinstance(twin[1], sn.BatchNorm2d) and twin[1].note == "own" and twin[1].spec == "LS-1/4;least=1"
+        assert twin(torch.randn(4, 3, 8, 8)).shape == (4, 4, 6, 6)
+        assert type(sn.restore(twin)[1]) is Subclass
+    assert type(sn.restore(model)[1]) is Subclass
+
+
+def test_parametrized_layers_are_converted_and_restored():
+    class Positive(nn.Module):
+        def forward(self, x):
+            return x.abs() + 0.1
+
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
+    torch.nn.utils.parametrize.register_parametrization(model[1], "weight", Positive())
+    x = torch.randn(4, 3, 8, 8)
+    expected = copy.deepcopy(model).eval()(x)
+    sn.convert(model, "LS-1/4;least=1")
+    model(x).sum().backward()
+    assert model[1].parametrizations.weight.original.grad is not None
+    model[1].reset_running_stats()
+    assert torch.equal(sn.restore(model).eval()(x), expected)
+    assert torch.nn.utils.parametrize.is_parametrized(model[1], "weight")
+
+
+def test_a_layer_that_was_never_converted_is_restored_to_torchs():
+    layer = sn.restore(sn.BatchNorm2d(4, spec="FS-1/4"))
+    assert type(layer) is nn.BatchNorm2d and vars(layer).keys() == vars(nn.BatchNorm2d(4)).keys()
+    with pytest.raises(ValueError, match="expected layers without an activation of their own"):
+        sn.restore(sn.BatchNorm2d(4, activation="relu"))
+
+
+def test_a_converted_model_can_be_traced_symbolically():
+    model = sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), "LS-1/4;least=1")
+    traced, x = torch.fx.symbolic_trace(model), torch.randn(4, 3, 8, 8)
+    assert [node.op for node in traced.graph.nodes].count("call_module") == 3
+    assert torch.equal(traced(x), copy.deepcopy(model)(x))
+    torch.fx.symbolic_trace(model.eval())
+
+
+def test_layers_that_had_to_stay_are_warned_of_by_reason(caplog):
+    class Special(nn.BatchNorm2d):
+        def forward(self, x):
+            return super().forward(x) + 1
+
+    sn.convert(nn.Sequential(nn.BatchNorm2d(3), *(Special(3) for _ in range(5))), "LS-1/4;least=1")
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.message.endswith("5 stay as they were: 1, 2, 3 and 2 more (a Special, whose forward is its own)")
+
+
+def test_swapped_arguments_get_one_sentence():
+    with pytest.raises(TypeError, match="^samplenorm.convert: expected a torch.nn.Module and then a notation, got a str first$"):
+        sn.convert("LS-1/64", Net())
+    with pytest.raises(TypeError, match="expected a notation such as 'LS-1/64', got a Net"):
+        sn.convert(Net(), Net())
 
 
 def test_an_optimizer_made_before_goes_on_with_the_converted_model():
@@ -147,7 +223,8 @@ def test_wrong_use_gets_one_clear_sentence_and_changes_nothing():
     assert repr(model) == repr(Net())
 
 
-def test_layers_draw_by_their_number_in_the_model_whatever_was_made_before():
+def test_layers_draw_by_their_number_in_the_model_after_set_seed():
     first, second = sn.convert(Net(), "FS-1/4"), sn.convert(Net(), "FS-1/4")
+    sn.set_seed(first, 1), sn.set_seed(second, 1)
     shape = (6, 4, 32, 32)
     assert first.flat[0].sample(shape) == second.flat[0].sample(shape) != first.flat[2].sample(shape)

@@ -67,14 +67,15 @@ def test_outputs_and_gradients_are_those_of_the_plain_formula_on_the_groups_of_s
 @pytest.mark.parametrize("spec", ["BN", "FS-1/4", "LS-1/4+VDN-2/6;least=1"])
 def test_gradients_pass_torchs_numerical_check(spec):
     layer = sn.BatchNorm2d(2, dtype=torch.float64, spec=spec, track_running_stats=False)
+    sn.set_epoch(layer, 0)  # not to be drawn anew in the middle of it
     x, residual = values(6, 2, 3, 4).requires_grad_(), values(6, 2, 3, 4, seed=1).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x, residual: layer(x, residual, relu=True), (x, residual))
+    assert torch.autograd.gradcheck(lambda x, residual: layer(x, residual, activation="relu"), (x, residual))
 
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("shape, dtype", [((6, 4, 5, 7), torch.float64), ((1, 4, 1, 1), torch.float64), ((6, 4, 5, 7), torch.float32)])
 def test_residual_and_relu_are_added_also_where_they_cannot_be_fused(training, shape, dtype):
-    fused, plain = (sn.BatchNorm2d(4, dtype=torch.float64, spec="LS-1/4;least=1", relu=relu).train(training) for relu in (True, False))
+    fused, plain = (sn.BatchNorm2d(4, dtype=torch.float64, spec="LS-1/4;least=1", activation=activation).train(training) for activation in ("relu", "identity"))
     sn.set_seed(fused, 0), sn.set_seed(plain, 0)
     x, residual = values(6, 4, 5, 7), values(*shape).to(dtype)
     torch.testing.assert_close(fused(x, residual), torch.relu(plain(x) + residual))
@@ -82,7 +83,7 @@ def test_residual_and_relu_are_added_also_where_they_cannot_be_fused(training, s
 
 def test_a_residual_of_another_shape_gets_its_gradient():
     layer, shift = sn.BatchNorm2d(4, spec="LS-1/4;least=1"), torch.zeros(1, 4, 1, 1, requires_grad=True)
-    layer(torch.randn(6, 4, 5, 7), shift, relu=True).sum().backward()
+    layer(torch.randn(6, 4, 5, 7), shift, activation="relu").sum().backward()
     assert shift.grad.abs().sum() > 0
 
 
@@ -173,7 +174,7 @@ def test_autocast_trains_a_network():
 
 
 def test_layers_can_be_copied_pickled_and_saved():
-    layer = sn.BatchNorm2d(4, spec="FS-1/4;decay=0.5", relu=True)
+    layer = sn.BatchNorm2d(4, spec="FS-1/4;decay=0.5", activation="relu")
     sn.set_seed(layer, 5), sn.set_epoch(layer, 3)
     file = io.BytesIO()
     torch.save(layer, file)
@@ -183,16 +184,17 @@ def test_layers_can_be_copied_pickled_and_saved():
         assert repr(twin) == repr(layer) and torch.equal(twin(x), copy.deepcopy(layer)(x))
 
 
-def test_the_lean_mode_gives_the_same_gradients_and_keeps_y_not_x():
-    x = torch.randn(8, 4, 16, 16)
+def test_the_lean_mode_gives_the_same_gradients_and_keeps_y_not_x_where_a_convolution_keeps_it_too():
+    x, kernel = torch.randn(8, 4, 16, 16), torch.ones(1, 4, 1, 1, dtype=torch.float64, requires_grad=True)
     gradients = []
     for lean in (False, True):
-        layer, leaf, kept = sn.BatchNorm2d(4, relu=True, spec="LS-1/64;least=1", lean=lean, dtype=torch.float64), x.double().requires_grad_(), []
+        layer, leaf, kept = sn.BatchNorm2d(4, activation="relu", spec="LS-1/64;least=1", lean=lean, dtype=torch.float64), x.double().requires_grad_(), []
         sn.set_seed(layer, 0)
         with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.data_ptr()) or t, lambda t: t):
             y = layer(leaf)
-        assert (leaf.data_ptr() in kept) != lean and (y.data_ptr() in kept) == lean
-        gradients += torch.autograd.grad((y * x).sum(), [leaf, layer.weight])
+            z = nn.functional.conv2d(y, kernel)
+        assert (leaf.data_ptr() in kept) != lean and y.data_ptr() in kept
+        gradients += torch.autograd.grad((z * x).sum(), [leaf, layer.weight])
     torch.testing.assert_close(gradients[2:], gradients[:2])
 
 
@@ -204,8 +206,8 @@ def test_layers_are_instances_of_torchs_class(kind):
 
 
 def test_what_a_layer_is_can_be_read():
-    assert repr(sn.BatchNorm1d(3, relu=True)) == ("BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, "
-                                                  "track_running_stats=True, spec='LS-1/64', relu=True)")
+    assert repr(sn.BatchNorm1d(3, activation="relu")) == ("SampledBatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, "
+                                                  "track_running_stats=True, spec='LS-1/64', activation='relu')")
 
 
 def test_wrong_use_gets_one_clear_sentence_and_the_usual_exception():
@@ -223,6 +225,69 @@ def test_wrong_use_gets_one_clear_sentence_and_the_usual_exception():
         sn.BatchNorm2d(4)(torch.randn(2, 5, 8, 8))
     with pytest.raises(ValueError, match="expected epoch from 0"):
         sn.set_epoch(sn.BatchNorm2d(4), -1)
+    with pytest.raises(TypeError, match="expected epoch as a whole number, got 1.5"):
+        sn.set_epoch(sn.BatchNorm2d(4), 1.5)
+    with pytest.raises(ValueError, match="samplenorm.set_epoch: expected a model with layers of samplenorm, got none"):
+        sn.set_epoch(nn.BatchNorm2d(4), 3)
+    with pytest.raises(TypeError, match="expected eps as a number, got 'LS-1/4'; the notation is an argument by name"):
+        sn.BatchNorm2d(3, "LS-1/4")
+    with pytest.raises(ValueError, match="expected an activation.*got \"swish\""):
+        sn.BatchNorm2d(3, activation="swish")
+    with pytest.raises(ValueError, match="as one of the modules Identity, ReLU, .* got Tanh"):
+        sn.BatchNorm2d(3, activation=nn.Tanh())
+
+
+def test_a_new_notation_takes_whole_effect():
+    layer = sn.BatchNorm2d(4, spec="FS-1/4")
+    layer.spec = "FS-1/4+VDN-2/8;decay=0.5;stat_batch=4;redraw=step"
+    assert (layer.virtual_rows, layer.stat_batch) == (2, 4) and "FS-1/4+VDN-2/8" in repr(layer)
+    with pytest.raises(ValueError, match="unknown method"):
+        layer.spec = "FX-1/4"
+    assert layer.spec.startswith("FS-1/4+VDN-2/8")
+
+
+def test_a_layer_that_was_never_told_an_epoch_draws_anew_by_its_own_count_and_so_does_a_resumed_one():
+    def draws(layer, steps):
+        found = []
+        for _ in range(steps):
+            found.append(layer.sample((4, 4, 16, 16)))
+            layer(torch.randn(4, 4, 16, 16))
+        return found
+
+    layer = sn.BatchNorm2d(4, spec="FS-1/64")
+    sn.set_step(layer, 498)
+    before, same, after = draws(layer, 3)
+    assert before == same != after
+    resumed = sn.BatchNorm2d(4, spec="FS-1/64")
+    sn.set_seed(resumed, 0), sn.set_seed(layer, 0)
+    layer.num_batches_tracked.fill_(501)  # as it would have counted from the first step
+    resumed.load_state_dict(layer.state_dict())
+    assert draws(resumed, 2) == draws(layer, 2)
+    sn.set_epoch(layer, 0)
+    sn.set_step(layer, 499)
+    assert draws(layer, 2) == [layer.sample((4, 4, 16, 16))] * 2
+
+
+def test_parts_that_are_made_apart_draw_apart_and_models_of_one_seed_alike():
+    parts = [sn.convert(nn.Sequential(nn.BatchNorm2d(4)), "FS-1/64") for _ in range(2)]
+    shape = (4, 4, 64, 64)
+    assert parts[0][0].sample(shape) != parts[1][0].sample(shape)
+    for part in parts:
+        sn.set_seed(part, 0)
+    assert parts[0][0].sample(shape) == parts[1][0].sample(shape)
+
+
+@pytest.mark.parametrize("spec", ["LS-1/4", "LS-1/4;decay=0.7"])
+def test_update_bn_gives_the_mean_over_all_batches(spec):
+    model = sn.convert(nn.Sequential(nn.BatchNorm2d(4)), spec)
+    batches = [torch.randn(8, 4, 4, 4) + i for i in range(5)]
+    torch.optim.swa_utils.update_bn(batches, model)
+    torch.testing.assert_close(model[0].running_mean, torch.stack(batches).mean((0, 1, 3, 4)))
+
+
+def test_the_notation_is_explained_in_python_too():
+    text = sn.methods()
+    assert all(name in text for name in ("LS-a/b", "FS-a/b", "VDN", "least=", "redraw=")) and repr(text) == text
 
 
 def test_frozen_layers_keep_their_statistics_whatever_train_says():

@@ -16,6 +16,6 @@ struct GeluTanh : Formula {
     const V two_u = m.mul(z, m.add(m.constant(kLinear), square));
     const V slope = m.add(m.constant(kLinear), m.mul(m.constant(3), square));
     const V s = m.div(one, m.add(one, m.exp(m.neg(two_u))));
-    return m.add(s, m.mul(m.mul(z, slope), m.mul(s, m.sub(one, s))));
+    return m.add(s, m.mul(m.mul(z, m.mul(s, m.sub(one, s))), slope));
   }
 };

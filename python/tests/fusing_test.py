@@ -1,0 +1,389 @@
+"""Layers that wait for what follows them: the same numbers in fewer passes, whatever the model does with their outputs."""
+
+import copy
+import gc
+import pickle
+import threading
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+import samplenorm as sn
+from samplenorm.deferred import Waiting
+
+
+class Block(nn.Module):
+    """Every way in which people write an activation and an addition."""
+
+    def __init__(self, style="module", shortcut=False):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
+        self.conv2, self.bn2 = nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
+        self.relu = nn.ReLU(inplace=style == "in place")
+        self.shortcut = nn.Sequential(nn.Conv2d(4, 4, 1, bias=False), nn.BatchNorm2d(4)) if shortcut else None
+        self.style = style
+
+    def forward(self, x):
+        short = x if self.shortcut is None else self.shortcut(x)
+        if self.style == "function":
+            return functional.relu(self.bn2(self.conv2(functional.relu(self.bn1(self.conv1(x)), inplace=True))) + short)
+        if self.style == "method":
+            return self.bn2(self.conv2(self.bn1(self.conv1(x)).relu())).add(short).relu_()
+        y = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        if self.style == "in place":
+            y += short
+            return self.relu(y)
+        return torch.relu(short + y)
+
+
+class Norm(nn.Module):
+    """A norm, and a function of (x, the norm's output) after it."""
+
+    def __init__(self, after, channels=4):
+        super().__init__()
+        self.bn, self.after = nn.BatchNorm2d(channels), after
+
+    def forward(self, x):
+        return self.after(x, self.bn(x))
+
+
+def results(model, x):
+    """Outputs, gradients and running statistics of two steps."""
+    leaf = x.clone().requires_grad_()
+    for _ in range(2):
+        y = model(leaf * 1)
+        (y * torch.linspace(-1, 2, y.numel(), dtype=y.dtype).view_as(y)).sum().backward()
+    return [y.detach(), leaf.grad, *(p.grad for p in model.parameters() if p.grad is not None), *model.buffers()]
+
+
+def twins(model, spec="LS-1/4;least=1", **options):
+    """Fused, and not."""
+    fused, apart = (sn.convert(copy.deepcopy(model), spec, fuse=fuse, **options) for fuse in (True, False))
+    sn.set_seed(fused, 3), sn.set_seed(apart, 3)
+    return fused, apart
+
+
+def assert_same(model, x=None, **options):
+    """Fused or not, the model computes the same; and gives plain tensors. Returns the fused one."""
+    fused, apart = twins(model, **options)
+    x = torch.randn(6, 4, 8, 8, generator=torch.Generator().manual_seed(1)) if x is None else x
+    for actual, expected in zip(results(fused, x), results(apart, x), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
+    assert type(fused(x.clone().requires_grad_())) is torch.Tensor
+    apart.load_state_dict(fused.state_dict())
+    assert torch.equal(fused.eval()(x), apart.eval()(x))
+    return fused
+
+
+@pytest.mark.parametrize("shortcut", [False, True])
+@pytest.mark.parametrize("style", ["module", "in place", "function", "method"])
+def test_a_block_gives_the_same_outputs_gradients_and_statistics(style, shortcut):
+    fused = assert_same(nn.Sequential(Block(style, shortcut), Block(style)))
+    report = sn.report(fused)
+    assert report.activation == {"0.bn1": "relu", "1.bn1": "relu"} and list(report.residual_activation.values()) == ["relu"] * 2
+    assert list(report.alone.values()) == ["its output went to another layer, whose residual it is"] * shortcut
+
+
+ACTIVATIONS = [nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.ReLU6(inplace=True), nn.LeakyReLU(0.2), nn.LeakyReLU(inplace=True), nn.ELU(0.7),
+               nn.SiLU(), nn.SiLU(inplace=True), nn.Hardswish(), nn.Hardswish(inplace=True), nn.GELU(), nn.GELU("tanh")]
+
+
+@pytest.mark.parametrize("with_residual", [False, True])
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
+def test_every_activation_is_taken_in_and_after_a_residual_the_piecewise_linear_ones(activation, with_residual):
+    fused = assert_same(Norm(lambda x, y: activation(y + x.cos() if with_residual else y)))
+    residual, name, _ = fused.bn.last_run
+    smooth = isinstance(activation, (nn.ELU, nn.SiLU, nn.Hardswish, nn.GELU))
+    assert residual == with_residual and (name == "identity") == (smooth and with_residual)
+
+
+AFTER = {
+    "nothing": lambda x, y: y,
+    "an addition alone": lambda x, y: y + x,
+    "an addition in place": lambda x, y: y.add_(x),
+    "an addition of a number": lambda x, y: torch.relu(y + 1),
+    "an addition with a factor": lambda x, y: torch.relu(torch.add(y, x, alpha=2)),
+    "a sum that broadcasts": lambda x, y: torch.relu(y + x[:1]),
+    "a sum of another type": lambda x, y: torch.relu(y + x.double()),
+    "itself twice": lambda x, y: torch.relu(y + y),
+    "two residuals": lambda x, y: torch.relu(y + x + x.cos()),
+    "an output that is read again": lambda x, y: torch.relu(y) + y,
+    "a sum that is read again": lambda x, y: (lambda z: torch.relu(z) + z * y)(y + x),
+    "an output that is written after it was taken in": lambda x, y: (lambda z: z + y.mul_(2))(torch.relu(y)),
+    "an output that is written in place and read by an alias": lambda x, y: (lambda alias: torch.relu_(y) * 2 + alias)(y),
+    "a view": lambda x, y: torch.relu(y[:, :2]),
+    "a write through a view": lambda x, y: (y[:, 0].zero_(), torch.relu(y))[1],
+    "a list": lambda x, y: torch.cat([y, x, torch.relu(y)], 1),
+    "a shape": lambda x, y: torch.relu(y).view(y.shape[0], y.size(1), y.numel() // y.shape[0] // y.size(1)),
+    "a branch on values": lambda x, y: torch.relu(y) if y.sum() > -1e9 else y,
+    "a residual that is written in place": lambda x, y: (lambda short: short.add_(y).relu() * 2)(x * 2),
+    "no gradients": lambda x, y: torch.relu(y) + torch.no_grad()(lambda: y.mean())(),
+    "detach": lambda x, y: torch.relu(y) * y.detach().mean(),
+    "an activation twice": lambda x, y: functional.silu(torch.relu(y)),
+    "another function": lambda x, y: torch.tanh(y) + y.sigmoid(),
+    "a hook on the tensor": lambda x, y: (y.register_hook(lambda g: 2 * g), torch.relu(y))[1],
+    "numpy": lambda x, y: torch.relu(y) * float(y.detach().numpy().mean()),
+    "copy": lambda x, y: torch.relu(y) + y.clone(),
+    "dropout in place": lambda x, y: functional.dropout(torch.relu(y), 0.0, inplace=True),
+}
+
+
+@pytest.mark.parametrize("lean", [False, True])
+@pytest.mark.parametrize("after", AFTER)
+def test_whatever_follows_a_norm_computes_the_same(after, lean):
+    assert_same(Norm(AFTER[after]), lean=lean)
+
+
+class Twice(torch.autograd.Function):
+    """Torch's functions do not see what goes into it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * gradient
+
+
+def test_an_autograd_function_of_the_users_gets_its_gradient():
+    assert_same(Norm(lambda x, y: Twice.apply(y)))
+    x = torch.randn(6, 4, 8, 8, requires_grad=True)
+    fused, _ = twins(Norm(lambda x, y: Twice.apply(y)))
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        torch.autograd.grad(fused(x * 2).square().sum(), x)
+    fused, _ = twins(Norm(lambda x, y: Twice.apply(y) + torch.relu(y)))
+    with pytest.raises(RuntimeError, match=r"call samplenorm.fuse\(model, False\)|a second time"):
+        fused(x * 2).square().sum().backward()
+    sn.fuse(fused, False)(x * 2).square().sum().backward()
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_activation_checkpointing_stays(reentrant):
+    class Checkpointed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.bn, self.second = Block(), nn.BatchNorm2d(4), Block("in place", True)
+
+        def forward(self, x):
+            x = checkpoint(self.first, x, use_reentrant=reentrant)
+            return checkpoint(self.second, self.bn(x), use_reentrant=reentrant)
+
+    fused = assert_same(Checkpointed())
+    assert len(sn.report(fused).activation) == (0 if reentrant else 2)  # without gradients nothing waits
+    assert_same(nn.Sequential(Norm(lambda x, y: checkpoint(lambda z: torch.relu(z).cos(), y, use_reentrant=reentrant))))
+
+    class InSequence(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Sequential(nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4), nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4))
+
+        def forward(self, x):
+            return checkpoint_sequential(self.layers, 3, x, use_reentrant=reentrant)
+
+    assert_same(InSequence())
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("spec", ["FS-1/4;redraw=step", "FS-1/64"])
+def test_checkpointing_draws_again_what_each_forward_has_drawn(spec, reentrant):
+    """Two forwards before backward: the second has moved the draw on."""
+    fused, apart = twins(nn.Sequential(nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.ReLU()), spec)
+    sn.set_step(fused, 499), sn.set_step(apart, 499)  # where a layer that was never told an epoch draws anew
+    xs = [torch.randn(6, 4, 16, 16, requires_grad=True) for _ in range(2)]
+    losses = [(checkpoint(fused, x, use_reentrant=reentrant) * x.detach().sin()).sum() for x in xs]
+    losses[0].backward()
+    losses[1].backward()
+    found = [(x.grad.clone(), x.grad.zero_())[0] for x in xs]
+    for x, actual in zip(xs, found):
+        (apart(x) * x.detach().sin()).sum().backward()
+        torch.testing.assert_close(actual, x.grad)
+        x.grad = None
+
+
+def test_a_recomputed_forward_whose_input_is_another_is_an_error():
+    torch.manual_seed(0)
+    model = sn.convert(nn.Sequential(nn.Dropout(0.5), nn.BatchNorm2d(4)), "FS-1/4;redraw=step")
+    y = checkpoint(model, torch.randn(6, 4, 16, 16, requires_grad=True), use_reentrant=False, preserve_rng_state=False)
+    torch.manual_seed(1)
+    with pytest.raises(RuntimeError, match="whose input is not one of the last 1 that this layer has seen"):
+        y.sum().backward()
+
+
+def test_frozen_parts_get_no_gradients_and_random_branches_stay_random():
+    class Frozen(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.frozen, self.bn, self.free = Block(), nn.BatchNorm2d(4), Block()
+            self.branches = set()
+
+        def forward(self, x, target=None):
+            with torch.no_grad():
+                x = self.frozen(x)
+                y = self.bn(x)
+            branch = torch.rand(()) < 0.5
+            self.branches.add(bool(branch))
+            return torch.relu(y) if branch and target is not None else self.free(torch.relu(y))
+
+    model = sn.convert(Frozen())
+    model(torch.randn(6, 4, 8, 8)).sum().backward()
+    assert all(p.grad is None for p in [*model.frozen.parameters(), *model.bn.parameters()])
+    assert all(p.grad is not None for p in model.free.parameters())
+    for _ in range(20):
+        model(torch.randn(6, 4, 8, 8))
+    assert model.branches == {False, True} and type(model) is Frozen
+
+
+def test_modes_of_the_call_hold_whenever_the_layer_runs():
+    kept = []
+    model = sn.fuse(sn.convert(Norm(lambda x, y: kept.append(y) or x)))
+    model(torch.randn(6, 4, 8, 8))
+    with torch.inference_mode():
+        kept[0].mean()
+    assert kept[0].requires_grad and not kept[0].is_inference()
+    kept[0].sum().backward()
+    assert model.bn.weight.grad is not None
+    model.zero_grad()
+    with torch.no_grad():
+        model(torch.randn(6, 4, 8, 8))
+    with torch.enable_grad():
+        assert not torch.relu(kept[1]).requires_grad
+
+
+def test_autocast_is_that_of_the_model():
+    def forward(x, y):
+        with torch.autocast("cpu", enabled=False):
+            z = torch.relu(y.float())
+        return z.double().float() * 2
+
+    model = nn.Sequential(nn.Conv2d(4, 4, 1), Norm(forward), nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.ReLU())
+    fused, apart = twins(model)
+    x = torch.randn(6, 4, 8, 8)
+    outputs = []
+    for each in (fused, apart):
+        with torch.autocast("cpu", torch.bfloat16):
+            outputs.append(each(x))
+    assert outputs[0].dtype == torch.bfloat16 and torch.equal(*outputs)
+
+
+def test_what_was_overwritten_before_the_layer_ran_is_an_error_and_no_other_result():
+    x = torch.randn(6, 4, 8, 8)
+    fused, _ = twins(Norm(lambda x, y: (x.add_(1), torch.relu(y))[1]))
+    with pytest.raises(RuntimeError, match=r"was written in place before the layer had run.*samplenorm.fuse\(model, False\)"):
+        fused(x.clone())
+    fused, _ = twins(Norm(lambda x, y: (lambda short, z: (short.add_(1), torch.relu(z))[1])(*(lambda s: (s, y + s))(x * 2))))
+    with pytest.raises(RuntimeError, match="a tensor that was added to the output of a layer of samplenorm was written in place"):
+        fused(x.clone())
+    with torch.no_grad():  # nothing waits where nothing is kept for backward
+        fused(x.clone())
+
+
+def test_an_output_that_nobody_uses_counts_as_in_torchs_layer():
+    assert_same(Norm(lambda x, y: x * 2))
+    fused, apart = twins(Norm(lambda x, y: x * 2))
+    x = torch.randn(6, 4, 8, 8, requires_grad=True)
+    fused(x), apart(x)
+    gc.collect()
+    assert fused.bn.num_batches_tracked == 1 and torch.equal(fused.bn.running_mean, apart.bn.running_mean)
+
+
+def test_a_layer_that_is_used_twice_counts_in_the_order_of_its_calls():
+    class Shared(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bn = nn.BatchNorm2d(4)
+
+        def forward(self, x):
+            first, second = self.bn(x), self.bn(x.exp())
+            return torch.relu(second) + torch.relu(first)
+
+    assert_same(Shared())
+
+
+@pytest.mark.parametrize("where", ["norm", "relu", "identity", "block"])
+def test_hooks_see_what_they_saw(where):
+    fused, apart = twins(nn.Sequential(nn.Conv2d(3, 4, 3), nn.Sequential(nn.BatchNorm2d(4), nn.Identity(), nn.ReLU())))
+    x, seen = torch.randn(4, 3, 8, 8), []
+    for model in (fused, apart):
+        part = model[1] if where == "block" else model[1][{"norm": 0, "identity": 1, "relu": 2}[where]]
+        part.register_forward_hook(lambda module, inputs, output: seen.append((inputs[0].clone(), output.clone())))
+        part.register_full_backward_hook(lambda module, inputs, outputs: seen.append((inputs[0].clone(), outputs[0].clone())))
+        model(x).square().sum().backward()
+    assert len(seen) == 4
+    for a, b in ((seen[0], seen[2]), (seen[1], seen[3])):
+        torch.testing.assert_close(a, b)
+
+
+def test_a_waiting_tensor_answers_shape_and_type_without_running_and_becomes_plain():
+    layer = sn.fuse(sn.convert(nn.Sequential(nn.BatchNorm2d(4))))[0]
+    y = layer(torch.randn(6, 4, 8, 8).to(torch.bfloat16))
+    assert type(y) is Waiting and isinstance(y, torch.Tensor)
+    assert (y.shape, y.dtype, y.ndim, len(y), y.size(1), y.numel()) == ((6, 4, 8, 8), torch.bfloat16, 4, 6, 4, 1536)
+    assert layer.num_batches_tracked == 0 and type(y) is Waiting
+    assert y.requires_grad and type(y) is torch.Tensor and layer.num_batches_tracked == 1
+    other = layer(torch.randn(6, 4, 8, 8))
+    twin = pickle.loads(pickle.dumps(other))
+    assert type(twin) is torch.Tensor and torch.equal(twin, other)
+    assert "tensor([[" in repr(layer(torch.randn(6, 4, 8, 8)))
+
+
+def test_an_operator_that_gets_it_past_torchs_functions_is_refused():
+    y = sn.fuse(sn.convert(nn.Sequential(nn.BatchNorm2d(4))))[0](torch.randn(6, 4, 8, 8))
+    with torch._C.DisableTorchFunctionSubclass(), pytest.raises(RuntimeError, match="got the output of a layer before it had run"):
+        y * 2
+
+
+def test_threads_and_copies_do_not_disturb_each_other():
+    model = sn.convert(nn.Sequential(Block(), Block("in place", True)))
+    x = torch.randn(6, 4, 8, 8)
+    expected = copy.deepcopy(model)(x)
+    outputs = {}
+    threads = [threading.Thread(target=lambda i=i: outputs.update({i: copy.deepcopy(model)(x)})) for i in range(4)]
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    assert all(torch.equal(outputs[i], expected) for i in range(4))
+
+
+def test_fusing_can_be_switched_off_and_on_and_leaves_classes_hooks_and_state_as_they_are():
+    model = Block("in place", True)
+    before = list(model.state_dict())
+    kinds = [type(module) for module in model.modules()]
+    sn.convert(model)
+    x = torch.randn(6, 4, 8, 8)
+    model(x)
+    assert sn.report(model).fused == 2 and len(model._forward_hooks) == 1
+    sn.fuse(model, False)(x)
+    assert sn.report(model).fused == 0 and set(sn.report(model).alone.values()) == {"fusing is off"} and not model._forward_hooks
+    sn.fuse(sn.fuse(model))(x)
+    assert sn.report(model).fused == 2 and len(model._forward_hooks) == 1 and type(model) is Block
+    sn.restore(model)
+    assert not model._forward_hooks and [type(module) for module in model.modules()] == kinds and list(model.state_dict()) == before
+
+
+def test_lean_layers_keep_their_output_only_where_a_convolution_keeps_it_too():
+    def kept(model):
+        tensors = []
+        x = torch.randn(8, 4, 16, 16)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: tensors.append(t) or t, lambda t: t):
+            y = model(x)
+        y.sum().backward()
+        return sum(t.numel() for t in {t.data_ptr(): t for t in tensors if t.shape == x.shape}.values()) // x.numel()
+
+    def network(*tail):
+        model = sn.convert(nn.Sequential(nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), *tail), "LS-1/64;least=1", lean=True)
+        nn.init.constant_(model[1].weight, 1.5)
+        return model
+
+    convolution = nn.Conv2d(4, 4, 1)
+    assert kept(network(convolution)) == 2  # the input, and the norm's output, which is the convolution's input
+    assert kept(sn.convert(nn.Sequential(nn.Conv2d(4, 4, 1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Conv2d(4, 4, 1)))) == 3
+    kept(network(nn.Hardtanh(0, 1, inplace=True), convolution))  # what follows writes in place: no error in backward
+    kept(network(nn.Dropout(0.5, inplace=True)))
+
+
+def test_a_model_without_layers_of_ours_is_an_error():
+    for function in (sn.fuse, sn.report):
+        with pytest.raises(ValueError, match="call samplenorm.convert first"):
+            function(Block())
