@@ -1,4 +1,4 @@
-"""Training steps of ResNet-50 in Python: as it is, converted, and converted and fused; eager and under torch.compile.
+"""Training steps of ResNet-50 in Python: as it is, converted without fusing, and converted and fused; eager and under torch.compile.
 
     ./run bench python [--quick] [--json FILE] [--model resnet50] [--batch 16] [--side 112] [--norm LS-1/64]
 
@@ -22,6 +22,7 @@ import torch
 from torch.nn import functional
 
 import samplenorm as sn
+import samplenorm.compiled  # registers its backend
 from step_in_python import make_network
 
 
@@ -48,11 +49,11 @@ def arguments():
 
 
 class Contender:
-    def __init__(self, name, network, images, labels, compiled=False):
+    def __init__(self, name, network, images, labels, backend=None):
         self.name, self.images, self.labels = name, images, labels
         self.network = network.train()
         self.optimizer = torch.optim.SGD(network.parameters(), lr=0, momentum=0.9, weight_decay=1e-4)
-        self.forward = torch.compile(network) if compiled else network
+        self.forward = torch.compile(network, backend=backend) if backend else network
         self.seconds = []
 
     def step(self):
@@ -73,18 +74,18 @@ def contenders(options):
     images = torch.randn(options.batch, 3, options.side, options.side).contiguous(memory_format=torch.channels_last)
     labels = torch.randint(1000, (options.batch,))
     original = make_network(options.model, 3, 1000).to(memory_format=torch.channels_last)
-    converted = lambda spec: sn.convert(copy.deepcopy(original), spec)
+    converted = lambda spec, fuse: sn.convert(copy.deepcopy(original), spec, fuse=fuse)
     networks = {
         "original": lambda: copy.deepcopy(original),
-        "converted, BN": lambda: converted("BN"),
-        "converted and fused, BN": lambda: sn.fuse(converted("BN")),
-        f"converted, {options.norm}": lambda: converted(options.norm),
-        f"converted and fused, {options.norm}": lambda: sn.fuse(converted(options.norm)),
+        "converted, BN": lambda: converted("BN", False),
+        "converted and fused, BN": lambda: converted("BN", True),
+        f"converted, {options.norm}": lambda: converted(options.norm, False),
+        f"converted and fused, {options.norm}": lambda: converted(options.norm, True),
     }
     all_of_them = [Contender(f"{name}, eager", make(), images, labels) for name, make in networks.items()]
     if not options.quick:
-        compiled = ["original", f"converted, {options.norm}", f"converted and fused, {options.norm}"]
-        all_of_them += [Contender(f"{name}, compiled", networks[name](), images, labels, compiled=True) for name in compiled]
+        compiled = {"original": "inductor", f"converted, {options.norm}": "inductor", f"converted and fused, {options.norm}": "samplenorm"}
+        all_of_them += [Contender(f"{name}, compiled", networks[name](), images, labels, backend) for name, backend in compiled.items()]
     return all_of_them
 
 

@@ -35,7 +35,7 @@ def _plan_sizes(spec: str, sizes: list[Any], ranks: int, sync: bool) -> tuple[An
     """Chunks, groups, and room for the copy of the sample."""
     known = notation(spec)
     if all(isinstance(size, int) for size in sizes):
-        return known.plan_sizes(sizes, ranks, sync)  # type: ignore[no-any-return]
+        return known.plan_sizes(sizes, ranks, sync)
     virtual_rows, stat_batch = known.read()[4:]
     typical = [max(64, 4 * (virtual_rows + 1))] + [16] * (len(sizes) - 1)
     groups = known.plan_sizes(typical, ranks, sync)[1]
@@ -51,7 +51,7 @@ def _mask(x: Tensor, sizes: Sequence[Any], by_point: bool) -> Tensor:
     return bits.transpose(1, 2) if by_point else bits
 
 
-@torch.library.register_fake("samplenorm::sampled_batch_norm", allow_override=True)
+@torch.library.register_fake("samplenorm::sampled_batch_norm", allow_override=True)  # type: ignore[untyped-decorator]
 def _forward(x: list[Tensor], weight: Tensor | None, bias: Tensor | None, residual: Tensor | None, spec: str, key: Tensor, eps: float,
              activation: str = IDENTITY, lean: bool = False, group: str = "", rank: int = 0, ranks: int = 1,
              keep: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -69,7 +69,7 @@ def _forward(x: list[Tensor], weight: Tensor | None, bias: Tensor | None, residu
     return _empty(first, sizes, channels_last), statistics, sample, mask
 
 
-@torch.library.register_fake("samplenorm::sampled_batch_norm_backward", allow_override=True)
+@torch.library.register_fake("samplenorm::sampled_batch_norm_backward", allow_override=True)  # type: ignore[untyped-decorator]
 def _backward(dy: Tensor, x: list[Tensor], weight: Tensor | None, bias: Tensor | None, statistics: Tensor, sample: Tensor,
               mask: Tensor | None, spec: str, key: Tensor, activation: str = IDENTITY, lean: bool = False, group: str = "", rank: int = 0,
               ranks: int = 1, want_dx: bool = True) -> tuple[list[Tensor], Tensor, Tensor, Tensor]:
@@ -80,6 +80,6 @@ def _backward(dy: Tensor, x: list[Tensor], weight: Tensor | None, bias: Tensor |
     return dx, statistics.new_empty([statistics.shape[2]]), statistics.new_empty([statistics.shape[2]]), dresidual
 
 
-@torch.library.register_fake("samplenorm::update_running_statistics_", allow_override=True)
+@torch.library.register_fake("samplenorm::update_running_statistics_", allow_override=True)  # type: ignore[untyped-decorator]
 def _update(*args: Any) -> None:
     """Writes into buffers, which stay as large as they are."""

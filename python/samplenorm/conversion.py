@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import Any
 
 import torch.distributed as dist
@@ -188,25 +187,27 @@ def _ours_for(kind: type[nn.Module]) -> type[BatchNorm] | None:
     return None
 
 
-#: Our classes that are made for classes of others, and those.
-_COMBINED: dict[type, type[Any]] = {}
+#: Classes that are ours and others' at once, by the two; and the others' by them.
+_MADE: dict[tuple[type, type], type] = {}
+_COMBINED: dict[type, type] = {}
 
 
-@cache
-def _combined(ours: type[Any], kind: type[Any]) -> type[Any]:
-    """A class that is both, named as the other's. It can be copied and pickled as long as the other's can be imported."""
+def _combined(ours: type, kind: type) -> Any:
+    """A class that is both, named as the other's. Its objects can be copied, and pickled if the other's can be imported."""
+    if (ours, kind) in _MADE:
+        return _MADE[ours, kind]
+
     def reduce_ex(self: Any, protocol: Any) -> Any:
         state = self.__getstate__() if isinstance(self, BatchNorm) else self.__dict__
         return _made_again, (ours, kind), state
 
     combined = type(kind.__name__, (ours, kind), {"__reduce_ex__": reduce_ex, "__module__": kind.__module__, "__doc__": ours.__doc__})
-    _COMBINED[combined] = kind
+    _MADE[ours, kind], _COMBINED[combined] = combined, kind
     return combined
 
 
-def _made_again(ours: type[Any], kind: type[Any]) -> Any:
-    combined = _combined(ours, kind)
-    return combined.__new__(combined)
+def _made_again(ours: type, kind: type) -> Any:
+    return object.__new__(_combined(ours, kind))
 
 
 def _make_ours(module: _BatchNorm, spec: str, lean: bool) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from samplenorm.modules import BatchNorm
 
 _saved_tensors_hooks = torch._C._autograd._top_saved_tensors_default_hooks
-_set_hooks = torch._C.TensorBase._backward_hooks.__set__  # type: ignore[attr-defined]
+_set_hooks = torch._C.TensorBase._backward_hooks.__set__  # type: ignore[union-attr]
 _PLAIN = (Tensor, nn.Parameter)
 
 
@@ -126,7 +126,7 @@ class _State:
         """A torch.autograd.Function that took the waiting tensor for an input sends its gradient here, past the value's own graph."""
         message = ("samplenorm: a torch.autograd.Function got the output of a layer before it had run, and its gradient cannot be passed on "
                    "by torch.autograd.grad, twice, or beside others: call samplenorm.fuse(model, False)")
-        if torch.is_grad_enabled() or not torch.autograd._is_checkpoint_valid():  # type: ignore[attr-defined]
+        if torch.is_grad_enabled() or not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(message)
         try:
             torch.autograd.backward(self.run("a torch.autograd.Function"), gradient)
@@ -178,7 +178,7 @@ class Waiting(Tensor):
         return func(*_run(args, by), **_run(kwargs, by))
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         raise RuntimeError(f"samplenorm: {func} got the output of a layer before it had run: call samplenorm.fuse(model, False), so that "
                            "layers do not wait for an activation that follows")
 
@@ -188,7 +188,7 @@ def _make(state: _State) -> Waiting:
     shape: Any = x.shape
     if len(state.call.inputs) > 1:
         shape = [x.size(0), sum(part.size(1) for part in state.call.inputs), *x.shape[2:]]
-    waiting: Waiting = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+    waiting: Waiting = Tensor._make_wrapper_subclass(
         Waiting, shape, dtype=x.dtype, device=x.device, requires_grad=True)
     return _go_on_as(waiting, state)
 
@@ -234,7 +234,7 @@ def _become(waiting: Waiting, value: Tensor) -> Tensor:
             return value
         del waiting._state
         _set_hooks(waiting, None)
-        torch._C._swap_tensor_impl(waiting, value)  # type: ignore[attr-defined]
+        torch._C._swap_tensor_impl(waiting, value)
     waiting.__class__ = Tensor  # type: ignore[assignment]
     return waiting
 

@@ -92,7 +92,7 @@ def _some_values(x: Tensor) -> Tensor:
 
 
 def _all(model: nn.Module, caller: str) -> list[Draws]:
-    found = [module for module in model.modules() if isinstance(module, Draws)]
+    found: list[Draws] = [module for module in model.modules() if isinstance(module, Draws)]
     if not found:
         raise ValueError(f"samplenorm.{caller}: expected a model with layers of samplenorm, got none: call samplenorm.convert first")
     return found

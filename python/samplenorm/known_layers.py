@@ -24,7 +24,7 @@ class NormAct(SampledBatchNorm2d):
             fused = self._fused_activation()
             if fused is not None:
                 return super().forward(input, None, fused)
-        return self.act(self.drop(super().forward(input, residual, activation)))  # type: ignore[no-any-return]
+        return self.act(self.drop(super().forward(input, residual, activation)))
 
     def _fused_activation(self) -> str | None:
         if not self.waits or type(self.drop) is not nn.Identity or has_hooks(self.act) or has_hooks(self.drop):

@@ -133,7 +133,7 @@ class BatchNorm(Draws, _BatchNorm):
                 all(type(tensor) in (Tensor, nn.Parameter) for tensor in (*inputs, *parameters)) and
                 any(tensor.requires_grad for tensor in (*inputs, *parameters)) and
                 torch._C._len_torch_dispatch_stack() == 0 and not torch._C._are_functorch_transforms_active() and
-                not torch.jit.is_tracing())
+                not torch._C._is_tracing())
 
     def normalize(self, call: Call, residual: Tensor | None, activation: str, lean: bool) -> Tensor:
         y, statistics, *_ = ops.sampled_batch_norm(call.inputs, *call.parameters, residual, call.spec, call.key, self.eps, activation, lean,
@@ -145,7 +145,7 @@ class BatchNorm(Draws, _BatchNorm):
             if not torch.compiler.is_compiling() and self.few_points is not None:
                 self._report_points(call.inputs)
             self._count(call.inputs[0], statistics)
-        return y  # type: ignore[no-any-return]
+        return y
 
     def _count(self, input: Tensor, statistics: Tensor) -> None:
         if not self.track_running_stats or self.running_mean is None:
@@ -163,7 +163,7 @@ class BatchNorm(Draws, _BatchNorm):
                                                statistics[:, _UNBIASED_VAR], momentum, self._first_is_batch)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)  # type: ignore[no-untyped-call]
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         batches = state_dict.get(prefix + "num_batches_tracked")
         if isinstance(batches, Tensor) and not batches.is_meta and batches.numel() == 1:
             self.change_draws(step=int(batches))

@@ -22,7 +22,7 @@ def test_the_examples_of_docstrings_run(name):
 
 def test_some_examples_are_there():
     finder = doctest.DocTestFinder(exclude_empty=True)
-    tests = [test for name in ("conversion", "modules", "fusion", "draws") for test in finder.find(importlib.import_module(f"samplenorm.{name}"))]
+    tests = [test for name in ("conversion", "modules", "fusing", "draws") for test in finder.find(importlib.import_module(f"samplenorm.{name}"))]
     assert sum(bool(test.examples) for test in tests) >= 6
 
 
