@@ -1,7 +1,9 @@
 #include "nn/activation.h"
 
 #include <ATen/ATen.h>
+#include <ATen/OpMathType.h>
 
+#include <cmath>
 #include <map>
 #include <mutex>
 
@@ -21,13 +23,18 @@ struct TensorMath {
   at::Tensor mul(const at::Tensor& a, const at::Tensor& b) const { return a * b; }
   at::Tensor div(const at::Tensor& a, const at::Tensor& b) const { return a / b; }
   at::Tensor neg(const at::Tensor& a) const { return -a; }
-  at::Tensor exp(const at::Tensor& a) const { return a.exp(); }
-  at::Tensor expm1(const at::Tensor& a) const { return a.expm1(); }
+  at::Tensor exp(const at::Tensor& a) const { return guarded(a, at::exp); }
+  at::Tensor expm1(const at::Tensor& a) const { return guarded(a, at::expm1); }
   at::Tensor normal_cdf(const at::Tensor& a) const { return 0.5 * at::erfc(-0.70710678118654752440 * a); }
   at::Tensor less(const at::Tensor& a, const at::Tensor& b) const { return a.lt(b); }
   at::Tensor less_equal(const at::Tensor& a, const at::Tensor& b) const { return a.le(b); }
   at::Tensor select(const at::Tensor& condition, const at::Tensor& a, const at::Tensor& b) const {
     return at::where(condition, a, b);
+  }
+  /// function(a), whose infinite results have no part in derivatives: autograd multiplies them by 0, which gives NaN.
+  at::Tensor guarded(const at::Tensor& a, at::Tensor (*function)(const at::Tensor&)) const {
+    const double largest = options.dtype() == at::kDouble ? 709.7 : 88.7;
+    return at::where(a > largest, INFINITY, function(a.clamp_max(largest)));
   }
 };
 
@@ -60,9 +67,12 @@ const Activation& activation_of(std::string_view name) {
 }
 
 at::Tensor activate(const at::Tensor& z, std::string_view activation) {
-  return with_formula(z, activation, [&](auto formula, const auto& math, const at::Tensor& parameter) {
-    return formula.value(math, z, parameter);
-  });
+  const at::Tensor wide = z.to(at::toOpMathType(z.scalar_type()));
+  return with_formula(wide, activation,
+                      [&](auto formula, const auto& math, const at::Tensor& parameter) {
+                        return formula.value(math, wide, parameter);
+                      })
+      .to(z.scalar_type());
 }
 
 at::Tensor derivative_at(const at::Tensor& z, std::string_view activation) {

@@ -73,7 +73,7 @@ struct SampledBatchNormBackward : torch::autograd::Node {
     TORCH_CHECK(!lean,
                 "samplenorm: the lean mode keeps no x for a second derivative; use lean(false) where gradients are "
                 "differentiated again");
-    const auto plan = find_plan(whole_sizes(inputs), spec, key_numbers(key.unpack(), rank, ranks), /*sync=*/false);
+    const auto plan = find_plan(whole_sizes(inputs), spec, key_of(key.unpack(), rank, ranks), /*sync=*/false);
     return differentiable_gradients(dy, inputs, if_defined(gamma), if_defined(beta), bits, *plan, eps, activation);
   }
 };

@@ -97,7 +97,9 @@ void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef size
   TORCH_CHECK(plan.room > 0, kName, ": expected x itself, not y: the statistics are of all points");
 }
 
-KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks) {
+Key key_of(const at::Tensor& key, int64_t rank, int64_t ranks) {
+  TORCH_CHECK_VALUE(rank >= 0 && rank < ranks, kName, ": expected a rank from 0 to ranks - 1, got rank ", rank, " of ",
+                    ranks);
   TORCH_CHECK_VALUE(key.dim() == 1 && key.size(0) == 4 && key.scalar_type() == at::kLong && key.is_cpu(), kName,
                     ": expected a key of 4 numbers (seed, layer, epoch, step) in int64 on the CPU, got ", key.sizes(),
                     " of ", key.scalar_type(), " on ", key.device());
@@ -105,7 +107,13 @@ KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks) {
     return key.has_storage() ? key.const_data_ptr<int64_t>()[i * key.stride(0)] : key.select(0, i).item<int64_t>();
   };
   const int64_t epoch = number(2), step = number(3);
-  return {number(0), number(1), epoch < 0 ? step / kStepsOfADraw : epoch, step, rank, ranks};
+  const auto word = [](int64_t value) { return static_cast<uint64_t>(value); };
+  return {.seed = word(number(0)),
+          .layer = word(number(1)),
+          .epoch = word(epoch < 0 ? step / kStepsOfADraw : epoch),
+          .step = word(step),
+          .rank = word(rank),
+          .ranks = word(ranks)};
 }
 
 std::shared_ptr<Communicator> communicator_of(std::string_view group, int64_t rank, int64_t ranks) {

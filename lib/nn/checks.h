@@ -28,7 +28,7 @@ void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef size
 inline constexpr int64_t kStepsOfADraw = 500;
 /// The numbers in a key tensor {seed, layer, epoch, step}, and the process's rank among `ranks`. A negative epoch is
 /// one that the layer was never told: it follows from the step.
-KeyNumbers key_numbers(const at::Tensor& key, int64_t rank, int64_t ranks);
+Key key_of(const at::Tensor& key, int64_t rank, int64_t ranks);
 
 /// The communicator with the name `group`, which must have this rank and ranks; null without a name.
 std::shared_ptr<Communicator> communicator_of(std::string_view group, int64_t rank, int64_t ranks);

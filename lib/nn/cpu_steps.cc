@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <span>
 #include <type_traits>
 
 #include "core/moments.h"
@@ -10,7 +11,6 @@
 #include "kernels/types.h"
 #include "nn/activation.h"
 #include "nn/checks.h"
-#include "nn/scratch.h"
 #include "nn/steps.h"
 #include "nn/tensor_layout.h"
 
@@ -22,9 +22,27 @@ using at::IntArrayRef;
 using at::Tensor;
 using at::TensorList;
 
-// Purposes of scratch memory.
-struct ForSums;
-struct ForOffsets;
+/// Memory to work in that stays with its thread from call to call, since a layer's needs hardly change. No two objects
+/// of one T may live at once.
+template <class T>
+class Scratch {
+ public:
+  /// Room for all that will be taken.
+  explicit Scratch(int64_t count) {
+    thread_local std::vector<T> kept;
+    if (std::ssize(kept) < count) kept.resize(static_cast<size_t>(count));
+    free_ = kept;
+  }
+
+  std::span<T> take(int64_t count) {
+    const std::span<T> taken = free_.first(static_cast<size_t>(count));
+    free_ = free_.subspan(taken.size());
+    return taken;
+  }
+
+ private:
+  std::span<T> free_;
+};
 
 /// Calls work(std::type_identity<T>) with the kernels' type for torch's.
 template <class Work>
@@ -103,9 +121,9 @@ std::tuple<Tensor, Tensor> moments(TensorList x, const Tensor& points, IntArrayR
   const Inputs inputs(x, lies_channels_last(x[0]));
   const int64_t channels = inputs.whole.channels, sums = sums_for(inputs);
   const size_t groups = counts.size() / (rows.size() - 1);
-  Scratch<double, ForSums> scratch(sums + 2 * channels);
-  Scratch<int64_t, ForOffsets> offsets(points.numel() == 0 ? 0 : *std::ranges::max_element(counts));
-  const kernels::Workspace workspace{scratch.take(sums), offsets.all()};
+  Scratch<double> scratch(sums + 2 * channels);
+  const int64_t offsets = points.numel() == 0 ? 0 : *std::ranges::max_element(counts);
+  const kernels::Workspace workspace{scratch.take(sums), Scratch<int64_t>(offsets).take(offsets)};
   const std::span<double> mean = scratch.take(channels), m2 = scratch.take(channels);
   int64_t first = 0;
   with_type(x[0].scalar_type(), [&]<class T>(std::type_identity<T>) {
@@ -139,7 +157,7 @@ Tensor statistics(const Tensor& moments, const Tensor& counts, at::ArrayRef<doub
     return tensor ? tensor->to(out.scalar_type()).contiguous() : at::full({channels}, otherwise, out.options());
   };
   const Tensor gammas = parameter(weight, 1), betas = parameter(bias, 0);
-  Scratch<double, ForSums> scratch((2 * groups + 3) * channels);
+  Scratch<double> scratch((2 * groups + 3) * channels);
   const Statistics found{scratch.take(channels), scratch.take(channels), scratch.take(channels)};
   c10::SmallVector<WeightedMoments, 2> weighted;
   for (const double share : weights) weighted.push_back({share, {0, scratch.take(channels), scratch.take(channels)}});
@@ -219,7 +237,7 @@ std::tuple<std::vector<Tensor>, Tensor, Tensor> backward(const Tensor& dy, Tenso
   const Tensor coefficients = correction ? correction->contiguous() : Tensor();
   const Activation& function = activation_of(activation);
   const auto* bits = constant<uint8_t>(bytes);
-  Scratch<double, ForSums> scratch(workspace_size + 2 * channels);
+  Scratch<double> scratch(workspace_size + 2 * channels);
   const kernels::Workspace workspace{scratch.take(workspace_size), {}};
   const std::span<double> sum_dy = scratch.take(channels), sum_dy_x = scratch.take(channels);
   with_type(x[0].scalar_type(), [&]<class T>(std::type_identity<T>) {
@@ -305,7 +323,8 @@ void correct(TensorList dx, const Tensor& sample, const Tensor& statistics, cons
   const Tensor copy = is_channels_last(inputs.whole) ? sample.contiguous() : sample.t().contiguous().t();
   const Tensor lines = statistics.contiguous(), coefficients = correction.contiguous();
   const int64_t channels = inputs.whole.channels, groups = lines.size(1) - kGroupMeans;
-  Scratch<int64_t, ForOffsets> offsets(*std::ranges::max_element(counts));
+  const int64_t most = *std::ranges::max_element(counts);
+  const kernels::Workspace workspace{{}, Scratch<int64_t>(most).take(most)};
   with_type(dx[0].scalar_type(), [&]<class T>(std::type_identity<T>) {
     const auto* offset = constant<Compute<T>>(coefficients);
     int64_t first = 0;
@@ -320,7 +339,7 @@ void correct(TensorList dx, const Tensor& sample, const Tensor& statistics, cons
                                     .offset = offset + part.first_channel,
                                     .slope = offset + channels + part.first_channel,
                                     .dx = writable<T>(part.tensor)},
-                         kernels::Workspace{{}, offsets.all()});
+                         workspace);
     }
   });
 }

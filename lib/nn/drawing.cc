@@ -13,8 +13,6 @@
 namespace samplenorm {
 namespace {
 
-Key key_from(const at::Tensor& key, int64_t rank, int64_t ranks) { return key_of(key_numbers(key, rank, ranks)); }
-
 /// A notation as Python sees it: a class and no operators, since its answers are no tensors of a graph.
 struct Notation : torch::CustomClassHolder {
   explicit Notation(const std::string& text) : spec(parsed(text)) {}
@@ -42,7 +40,7 @@ struct Notation : torch::CustomClassHolder {
     std::vector<int64_t> chunks;
     std::vector<std::vector<int64_t>> boxes;
     int64_t number = 0;
-    for (const Chunk& chunk : draw_chunks(sizes, spec, key_from(key, rank, ranks), sync)) {
+    for (const Chunk& chunk : draw_chunks(sizes, spec, key_of(key, rank, ranks), sync)) {
       for (const Group& group : chunk.sample.groups) {
         for (Box box : group.boxes) {
           box.rows.begin += chunk.first_row;
@@ -68,11 +66,11 @@ struct Notation : torch::CustomClassHolder {
   /// fewest_points() of the plan of such an input.
   std::optional<int64_t> fewest_points(const std::vector<int64_t>& sizes, const at::Tensor& key, int64_t rank,
                                        int64_t ranks, bool sync) const {
-    return samplenorm::fewest_points(Plan(sizes, spec, key_from(key, rank, ranks), sync), sync ? ranks : 1);
+    return samplenorm::fewest_points(Plan(sizes, spec, key_of(key, rank, ranks), sync), sync ? ranks : 1);
   }
 
   bool carries_virtual_rows(const at::Tensor& key, int64_t rank, int64_t ranks) const {
-    return samplenorm::carries_virtual_rows(spec.nodes, key_from(key, rank, ranks));
+    return samplenorm::carries_virtual_rows(spec.nodes, key_of(key, rank, ranks));
   }
 
   Spec spec;
@@ -87,7 +85,7 @@ std::vector<std::tuple<std::string, std::string, std::string>> method_table() {
 
 at::Tensor rows(at::IntArrayRef sizes, const at::Tensor& mean, const at::Tensor& std, const OptionalTensor& root,
                 const at::Tensor& key, int64_t chunk) {
-  const Key parsed_key = key_from(key, 0, 1);
+  const Key parsed_key = key_of(key, 0, 1);
   return virtual_rows(sizes, {mean, std, root.value_or(at::Tensor())}, parsed_key.seed, parsed_key.step,
                       static_cast<uint64_t>(chunk));
 }

@@ -117,7 +117,7 @@ template <const Steps& steps>
 SAMPLENORM_FORWARD(driver::forward) {
   (void)lean;
   const DimVector sizes = whole_sizes(x);
-  const auto plan = find_plan(sizes, spec, key_numbers(key, rank, ranks), !group.empty());
+  const auto plan = find_plan(sizes, spec, key_of(key, rank, ranks), !group.empty());
   const OptionalTensor gamma = if_defined(weight), beta = if_defined(bias), added = if_defined(residual);
   check_forward(x, sizes, gamma, beta, added, activation);
   const auto processes = communicator_of(group, rank, ranks);
@@ -136,7 +136,7 @@ SAMPLENORM_FORWARD(driver::forward) {
 template <const Steps& steps>
 SAMPLENORM_BACKWARD(driver::backward) {
   const DimVector sizes = whole_sizes(x);
-  const auto plan = find_plan(sizes, spec, key_numbers(key, rank, ranks), !group.empty());
+  const auto plan = find_plan(sizes, spec, key_of(key, rank, ranks), !group.empty());
   const Normalized saved{{}, statistics, sample, mask.value_or(at::Tensor())};
   check_backward(dy, x, sizes, saved, plan->sizes, activation, lean);
   const auto processes = communicator_of(group, rank, ranks);

@@ -5,7 +5,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -65,17 +64,12 @@ class Plan {
   mutable std::vector<Tensors> elsewhere_;
 };
 
-/// {seed, layer, epoch, step, rank, ranks}
-using KeyNumbers = std::array<int64_t, 6>;
-Key key_of(const KeyNumbers& numbers);
-
 /// parse(), remembered.
 const Spec& parsed(std::string_view notation);
 
 /// The plan for (notation, sizes, key). Plans are remembered, since a layer asks for the same one at every step of an
 /// epoch; those that were not asked for the longest are forgotten.
-std::shared_ptr<const Plan> find_plan(at::IntArrayRef sizes, std::string_view notation, const KeyNumbers& key,
-                                      bool sync);
+std::shared_ptr<const Plan> find_plan(at::IntArrayRef sizes, std::string_view notation, Key key, bool sync);
 /// How many plans are remembered, and the numbers of points in them.
 struct PlanUse {
   size_t plans = 0;

@@ -1,6 +1,9 @@
 #include <c10/util/hash.h>
 
+#include <algorithm>
+#include <array>
 #include <list>
+#include <map>
 #include <unordered_map>
 
 #include "nn/plan.h"
@@ -9,12 +12,13 @@ namespace samplenorm {
 namespace {
 
 /// All that a plan depends on, as numbers: where its parsed notation lies, whether it is of Sync, the key, the sizes.
-using CacheKey = std::array<int64_t, 14>;
+using CacheKey = std::array<uint64_t, 14>;
 
-CacheKey cache_key(const Spec& spec, bool sync, const KeyNumbers& key, at::IntArrayRef sizes) {
+CacheKey cache_key(const Spec& spec, bool sync, const Key& key, at::IntArrayRef sizes) {
   check_sizes(sizes, spec, sync);
-  CacheKey result = {reinterpret_cast<intptr_t>(&spec), sync, std::ssize(sizes)};
-  std::ranges::copy(sizes, std::ranges::copy(key, result.begin() + 3).out);
+  CacheKey result = {reinterpret_cast<uintptr_t>(&spec), sync, sizes.size()};
+  std::ranges::copy(std::array{key.seed, key.layer, key.epoch, key.step, key.rank, key.ranks}, result.begin() + 3);
+  std::ranges::copy(sizes, result.begin() + 9);
   return result;
 }
 
@@ -53,7 +57,7 @@ class PlanCache {
  private:
   using Entries = std::list<std::pair<CacheKey, std::shared_ptr<const Plan>>>;
   struct Hash {
-    size_t operator()(const CacheKey& key) const { return c10::hash<at::IntArrayRef>()(key); }
+    size_t operator()(const CacheKey& key) const { return c10::hash<at::ArrayRef<uint64_t>>()(key); }
   };
 
   /// With something for the entry itself.
@@ -72,11 +76,6 @@ PlanCache& plans() {
 
 }  // namespace
 
-Key key_of(const KeyNumbers& numbers) {
-  const auto number = [&](size_t i) { return static_cast<uint64_t>(numbers[i]); };
-  return {number(0), number(1), number(2), number(3), /*chunk=*/0, number(4), number(5)};
-}
-
 const Spec& parsed(std::string_view notation) {
   static std::mutex mutex;
   static std::map<std::string, Spec, std::less<>> known;
@@ -86,18 +85,12 @@ const Spec& parsed(std::string_view notation) {
   return place->second;
 }
 
-std::shared_ptr<const Plan> find_plan(at::IntArrayRef sizes, std::string_view notation, const KeyNumbers& key,
-                                      bool sync) {
-  KeyNumbers numbers = key;
-  auto& [seed, layer, epoch, step, rank, ranks] = numbers;
-  TORCH_CHECK_VALUE(rank >= 0 && rank < ranks, "samplenorm: expected a rank from 0 to ranks - 1, got rank ", rank,
-                    " of ", ranks);
+std::shared_ptr<const Plan> find_plan(at::IntArrayRef sizes, std::string_view notation, Key key, bool sync) {
   const Spec& spec = parsed(notation);
-  if (spec.redraw != Redraw::kStep) step = 0;
-
-  const CacheKey wanted = cache_key(spec, sync, numbers, sizes);
+  if (spec.redraw != Redraw::kStep) key.step = 0;
+  const CacheKey wanted = cache_key(spec, sync, key, sizes);
   if (auto plan = plans().find(wanted)) return plan;
-  auto plan = std::make_shared<const Plan>(sizes, spec, key_of(numbers), sync);
+  auto plan = std::make_shared<const Plan>(sizes, spec, key, sync);
   plans().keep(wanted, plan);
   return plan;
 }

@@ -94,7 +94,7 @@ torch::Tensor SampledBatchNormImpl::train_on(torch::TensorList x, const torch::T
                                             numbers, options.eps(), fused ? options.activation() : "identity",
                                             options.lean(), place.group, place.rank, place.ranks);
   if (few_points && out.y.numel() > 0) {
-    const auto plan = find_plan(whole_sizes(x), options.spec(), key_numbers(numbers, place.rank, place.ranks), sync);
+    const auto plan = find_plan(whole_sizes(x), options.spec(), key_of(numbers, place.rank, place.ranks), sync);
     const auto fewest = fewest_points(*plan, sync ? place.ranks : 1);
     if (few_points->watch->report(few_points->layer, options.spec(), fewest)) few_points.reset();
   }

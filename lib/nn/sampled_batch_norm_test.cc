@@ -1,6 +1,8 @@
 // The modules: a drop-in for torch's BatchNorm in its state, its uses and its evaluation; samples, chunks and fusion in
 // training.
 
+#include <functional>
+#include <map>
 #include <sstream>
 
 #include "nn/testing.h"
@@ -103,6 +105,66 @@ TEST(SampledBatchNorm, FusedReluAndResidualEqualTheSeparateOperations) {
         EXPECT_TRUE(close(r.grad(), r2.grad(), 0, 0));
         EXPECT_TRUE(close(fused->weight.grad(), plain->weight.grad(), 1e-5, 1e-5));
       }
+}
+
+TEST(SampledBatchNorm, ReluIsAShortFormOfAnActivation) {
+  EXPECT_EQ(NormOptions(3).activation(), "identity");
+  EXPECT_EQ(NormOptions(3).relu(true).activation(), "relu");
+  EXPECT_EQ(NormOptions(3).activation("silu").relu(false).activation(), "identity");
+  EXPECT_EQ(make_norm("FS-1/4", 3, true)->options.activation(), "relu");
+  const torch::Tensor x = some_images(), residual = torch::randn_like(x);
+  SampledBatchNorm by_name(NormOptions(3).spec("NS-1/2").activation("relu")),
+      by_form(NormOptions(3).spec("NS-1/2").relu(true));
+  EXPECT_TRUE(torch::equal(by_name->forward(x, residual), by_form->forward(x, residual)));
+}
+
+TEST(SampledBatchNorm, EveryActivationAfterAResidualTooEqualsTheSeparateOperation) {
+  torch::manual_seed(6);
+  const std::map<std::string, std::function<torch::Tensor(const torch::Tensor&)>> functions = {
+      {"relu6", [](const torch::Tensor& z) { return torch::relu6(z); }},
+      {"leaky_relu(0.3)", [](const torch::Tensor& z) { return torch::leaky_relu(z, 0.3); }},
+      {"elu", [](const torch::Tensor& z) { return torch::elu(z); }},
+      {"silu", [](const torch::Tensor& z) { return torch::silu(z); }},
+      {"hardswish", [](const torch::Tensor& z) { return torch::hardswish(z); }},
+      {"gelu", [](const torch::Tensor& z) { return torch::gelu(z); }},
+      {"gelu(tanh)", [](const torch::Tensor& z) { return torch::gelu(z, "tanh"); }}};
+  for (const auto& [name, function] : functions)
+    for (const bool with_residual : {false, true})
+      for (const bool training : {true, false}) {
+        SCOPED_TRACE(::testing::Message() << name << (with_residual ? " residual" : "") << (training ? "" : " eval"));
+        SampledBatchNorm ours(NormOptions(3).spec("NS-1/2").activation(name)), plain(NormOptions(3).spec("NS-1/2"));
+        std::vector<torch::Tensor> gradients[2];
+        std::vector<torch::Tensor> results;
+        const torch::Tensor x = some_images(), residual = 3 * torch::randn_like(x), dy = torch::randn_like(x);
+        for (const bool fused : {true, false}) {
+          SampledBatchNorm& layer = fused ? ours : plain;
+          layer->train(training);
+          torch::Tensor input = x.detach().requires_grad_(), added = residual.detach().requires_grad_();
+          torch::Tensor y = layer->forward(input, with_residual && fused ? added : torch::Tensor());
+          if (!fused) y = function(with_residual ? y + added : y);
+          results.push_back(y);
+          gradients[fused] =
+              torch::autograd::grad({y}, with_residual ? std::vector{input, added} : std::vector{input}, {dy});
+        }
+        EXPECT_TRUE(close(results[0], results[1], 1e-5, 1e-5));
+        for (size_t i = 0; i < gradients[0].size(); ++i)
+          EXPECT_TRUE(close(gradients[1][i], gradients[0][i], 1e-4, 1e-4)) << i;
+        EXPECT_TRUE(torch::equal(ours->running_var, plain->running_var));
+      }
+}
+
+TEST(SampledBatchNorm, OfAnUnknownActivationIsAnErrorThatListsThem) {
+  for (const std::string name : {"tanh", "relu(1)", "leaky_relu(x)", ""}) {
+    try {
+      SampledBatchNorm2d layer(NormOptions(3).activation(name));
+      FAIL() << "accepted " << name;
+    } catch (const c10::ValueError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("expected an activation"), std::string::npos) << text;
+      EXPECT_NE(text.find("hardswish"), std::string::npos) << text;
+      EXPECT_NE(text.find("got \"" + name + "\""), std::string::npos) << text;
+    }
+  }
 }
 
 TEST(SampledBatchNorm, KeepsTheMemoryFormat) {

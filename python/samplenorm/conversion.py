@@ -137,7 +137,7 @@ def restore(model: Model) -> Model:
     for layer in layers:
         if layer.activation != IDENTITY:
             raise ValueError(f"samplenorm.restore: expected layers without an activation of their own, got {layer}")
-    fusing.remove_hook(model)
+    fusing.remove_hooks(model)
     for layer in layers:
         layer.__class__ = layer.original or _TORCHS[type(layer)]  # type: ignore[assignment]
         for name in _ADDED:

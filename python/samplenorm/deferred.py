@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _saved_tensors_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 _set_hooks = torch._C.TensorBase._backward_hooks.__set__  # type: ignore[union-attr]
 _PLAIN = (Tensor, nn.Parameter)
+_IS_RESIDUAL = "another layer, whose residual it is"
 
 
 class Call:
@@ -68,7 +69,15 @@ class WaitingCall(Call):
     def run(self, residual: Tensor | None = None, activation: str = IDENTITY, lean: bool = False, by: str = "") -> Tensor:
         if self.versions != self._versions():
             _raise_overwritten("the input or a parameter of a layer of samplenorm")
+        if self._is_freed():
+            raise RuntimeError("samplenorm: the weight of a layer was freed before the layer had run, which waits for an activation or an "
+                               "addition that follows: call the whole model that was converted, or samplenorm.fuse(model, False)")
         return super().run(residual, activation, lean, by)
+
+    def _is_freed(self) -> bool:
+        """Whether the weight has no memory any more, as with `fully_shard` after a module's forward."""
+        weight = self.parameters[0]
+        return weight is not None and weight.untyped_storage().size() == 0 and weight.numel() > 0
 
     def count(self) -> None:
         """Runs what waits, so that the running statistics are those of this call."""
@@ -78,7 +87,7 @@ class WaitingCall(Call):
 
     def __del__(self) -> None:
         # Nobody has looked at what the layer gave; torch's layer would have counted the batch.
-        if not self.counted and not sys.is_finalizing() and self.versions == self._versions():
+        if not self.counted and not sys.is_finalizing() and self.versions == self._versions() and not self._is_freed():
             with torch.no_grad():
                 self.layer.normalize(self, None, IDENTITY, False)
 
@@ -111,10 +120,13 @@ class _State:
         return (torch.is_grad_enabled() and not torch.is_inference_mode_enabled() and
                 _saved_tensors_hooks(False) == self.call.hooks)
 
+    def can_add(self) -> bool:
+        return self._is_open() and self.residual is None and len(self.call.inputs) == 1 and self.is_in_modes()
+
     def can_take(self, residual: Tensor) -> bool:
         x = self.call.inputs[0]
-        return (self._is_open() and self.residual is None and len(self.call.inputs) == 1 and
-                type(residual) in _PLAIN and residual.shape == x.shape and residual.dtype == x.dtype and residual.device == x.device and self.is_in_modes())
+        return (self.can_add() and type(residual) in _PLAIN and residual.shape == x.shape and residual.dtype == x.dtype and
+                residual.device == x.device)
 
     def can_activate(self, name: str) -> bool:
         return (self._is_open() and (self.residual is None or activations.follows_residual(name)) and self.is_in_modes())
@@ -201,9 +213,9 @@ def _go_on_as(waiting: Waiting, state: _State) -> Waiting:
     return waiting
 
 
-def plain(value: Any) -> Any:
-    """The same, with every waiting tensor in it run."""
-    return _run(value, "the end of the model")
+def plain(value: Any, by: str = "the end of the model") -> Any:
+    """The same, with every waiting tensor in it run, since `by` uses it."""
+    return _run(value, by)
 
 
 def _run(value: Any, by: str) -> Any:
@@ -253,16 +265,29 @@ def _activate(waiting: Any, name: str, in_place: bool) -> Any:
 def _add(first: Any, second: Any, in_place: bool = False, **options: Any) -> Any:
     if options:
         return NotImplemented
-    pairs = [(first, second)] if in_place else [(first, second), (second, first)]
-    for waiting, residual in pairs:
-        if type(waiting) is not Waiting or waiting is residual or waiting._state.value is not None:
+    if type(second) is int and second == 0 and type(first) is Waiting and first._state.value is None and first._state.is_in_modes():
+        return first if in_place else _make(first._state.activated(first._state.activation))  # as in sum([...])
+    for waiting, residual in ((first, second), (second, first)):
+        if type(waiting) is not Waiting or waiting is residual or not waiting._state.can_add() or not isinstance(residual, Tensor):
             continue
+        if in_place and waiting is second:
+            return _add_to(first, second)
         if type(residual) is Waiting:
-            residual = _ran(residual, "another layer, whose residual it is")
-        if not isinstance(residual, Tensor) or not waiting._state.can_take(residual):
-            continue
-        added = _State(waiting._state.call, residual)
-        return _go_on_as(waiting, added) if in_place else _make(added)
+            residual = _ran(residual, _IS_RESIDUAL)
+        if waiting._state.can_take(residual):
+            added = _State(waiting._state.call, residual)
+            return _go_on_as(waiting, added) if in_place else _make(added)
+    return NotImplemented
+
+
+def _add_to(first: Tensor, second: Waiting) -> Any:
+    """first += second, where `first` cannot take `second` in: it goes on as what `second` makes of its value."""
+    if type(first) is not Waiting or first._state.value is not None:
+        return NotImplemented
+    value = first._state.run(_IS_RESIDUAL)
+    if second._state.can_take(value):
+        return _go_on_as(first, _State(second._state.call, value))
+    _become(first, value)
     return NotImplemented
 
 
@@ -270,6 +295,11 @@ def _keeps_its_input(input: Any, weight: Any, *args: Any, **kwargs: Any) -> bool
     """Whether it is a waiting tensor that the operation saves as it is: not a copy of another type."""
     return (type(input) is Waiting and isinstance(weight, Tensor) and weight.requires_grad and
             not torch.is_autocast_enabled(weight.device.type))
+
+
+def _dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Without anything to drop it is the tensor itself, for torch's too."""
+    return input if type(input) is Waiting and input._state.value is None and (p == 0 or (not training and 0 <= p <= 1)) else NotImplemented
 
 
 def _hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
@@ -287,7 +317,7 @@ _TAKEN_IN: dict[Any, Callable[..., Any]] = {
     F.leaky_relu: lambda input, negative_slope=0.01, inplace=False: _activate(input, activations.leaky_relu(negative_slope), inplace),
     F.elu: lambda input, alpha=1.0, inplace=False: _activate(input, activations.elu(alpha), inplace),
     F.gelu: lambda input, approximate="none": _activate(input, activations.gelu(approximate), False),
-    torch.add: _add, Tensor.add: _add, Tensor.__add__: _add, Tensor.__radd__: _add,
+    F.dropout: _dropout, torch.add: _add, Tensor.add: _add, Tensor.__add__: _add, Tensor.__radd__: _add,
     Tensor.add_: lambda first, second, **options: _add(first, second, True, **options),
     Tensor.__iadd__: lambda first, second: _add(first, second, True),
 }

@@ -1,5 +1,6 @@
 """Whether layers take in the addition of a residual and the activation that follow them, and what they took in."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,21 +32,38 @@ def fuse(model: Model, on: bool = True) -> Model:
     """
     for layer in layers_of(model, "fuse"):
         layer.waits = on
-    remove_hook(model)
+    remove_hooks(model)
     if on and not isinstance(model, BatchNorm):
-        model.register_forward_hook(_plain_outputs)
+        model.register_forward_pre_hook(_watch_shards)
+        model.register_forward_hook(_plain_outputs, prepend=True)
     return model
 
 
-def remove_hook(model: nn.Module) -> None:
-    for number, hook in list(model._forward_hooks.items()):
-        if hook is _plain_outputs:
-            del model._forward_hooks[number]
+def remove_hooks(model: nn.Module) -> None:
+    for module in [model, *_shards(model)]:
+        for hooks in (module._forward_pre_hooks, module._forward_hooks):
+            for number, hook in list(hooks.items()):
+                if hook is _plain_outputs or hook is _watch_shards:
+                    del hooks[number]
 
 
 def _plain_outputs(module: nn.Module, args: Any, outputs: Any) -> Any:
     """What leaves the model is plain."""
     return None if torch.compiler.is_compiling() else plain(outputs)
+
+
+def _watch_shards(model: nn.Module, args: Any) -> None:
+    """What leaves a module that `fully_shard` serves is plain, too: the parameters that a layer would read later are freed there."""
+    if torch.compiler.is_compiling():
+        return
+    for module in _shards(model):
+        if _plain_outputs not in module._forward_hooks.values():
+            module.register_forward_hook(_plain_outputs, prepend=True)
+
+
+def _shards(model: nn.Module) -> list[nn.Module]:
+    kind = getattr(sys.modules.get("torch.distributed.fsdp"), "FSDPModule", None)
+    return [module for module in model.modules() if isinstance(module, kind)] if kind is not None else []
 
 
 @dataclass

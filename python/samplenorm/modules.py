@@ -12,7 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from samplenorm._library import notation, ops
 from samplenorm.activations import IDENTITY, activate, follows_residual, name_of
-from samplenorm.deferred import Call, WaitingCall
+from samplenorm.deferred import Call, WaitingCall, plain
 from samplenorm.draws import Draws, is_recomputed
 from samplenorm.few_points import FewPoints
 from samplenorm.samples import Group, sample_of
@@ -105,8 +105,8 @@ class BatchNorm(Draws, _BatchNorm):
             return self._traced(input, residual, activation)
         if not self.training:
             whole = input if isinstance(input, Tensor) else torch.cat(list(input), 1)
-            return _finish(super().forward(whole), residual, name)
-        inputs = [input] if isinstance(input, Tensor) else list(input)
+            return _finish(_BatchNorm.forward(self, whole), residual, name)  # not a forward with an activation, as timm's
+        inputs = [plain(each, "another norm") for each in ([input] if isinstance(input, Tensor) else input)]
         for each in inputs:
             self._check_input_dim(each)
         if self.virtual_rows and not self.gets_virtual_rows and not torch.compiler.is_compiling():
@@ -179,9 +179,9 @@ class BatchNorm(Draws, _BatchNorm):
     def _report_points(self, inputs: Sequence[Tensor]) -> None:
         watch, name = self.few_points or (None, "")
         # `recalibrate` lets a layer be BN for a while. Tensors of torch.func and of tracing have no sizes, or others.
-        plain = (type(self.draw_key) is Tensor and all(type(size) is int for size in inputs[0].shape) and
-                 not torch._C._are_functorch_transforms_active())
-        if watch is None or not plain or inputs[0].numel() == 0 or self.spec.startswith("BN"):
+        is_plain = (type(self.draw_key) is Tensor and all(type(size) is int for size in inputs[0].shape) and
+                    not torch._C._are_functorch_transforms_active())
+        if watch is None or not is_plain or inputs[0].numel() == 0 or self.spec.startswith("BN"):
             return
         if not watch.done:
             watch.report(name, notation(self.spec).fewest_points(list(inputs[0].shape), self.draw_key, self.rank, self.ranks,

@@ -127,6 +127,9 @@ AFTER = {
     "a hook on the tensor": lambda x, y: (y.register_hook(lambda g: 2 * g), torch.relu(y))[1],
     "numpy": lambda x, y: torch.relu(y) * float(y.detach().numpy().mean()),
     "copy": lambda x, y: torch.relu(y) + y.clone(),
+    "dropout of nothing": lambda x, y: torch.relu(functional.dropout(functional.dropout(y, 0.0), 0.5, training=False)),
+    "an addition of zero": lambda x, y: (lambda z: torch.relu(z) + z.mul_(2) + y)(0 + y),
+    "an addition of zero without gradients": lambda x, y: torch.relu(y) * torch.no_grad()(lambda: y + 0)(),
     "dropout in place": lambda x, y: functional.dropout(torch.relu(y), 0.0, inplace=True),
 }
 
@@ -135,6 +138,61 @@ AFTER = {
 @pytest.mark.parametrize("after", AFTER)
 def test_whatever_follows_a_norm_computes_the_same(after, lean):
     assert_same(Norm(AFTER[after]), lean=lean)
+
+
+def add_in_place(ys):
+    total = ys[0] + ys[1]
+    alias = total
+    total += ys[2]
+    return alias
+
+
+def add_in_place_and_look_back(ys):
+    total = ys[0].add_(ys[1])
+    total += ys[2]
+    return ys[0] * ys[1] + ys[2]
+
+
+def add_another_shape(ys):
+    total = ys[0] + ys[1]
+    total += ys[2].mean((2, 3), keepdim=True)
+    return total
+
+
+SUMS = {"sum": (sum, 2), "in place": (add_in_place, 2), "in place and looked at": (add_in_place_and_look_back, None),
+        "from the right": (lambda ys: ys[0] + (ys[1] + ys[2]), 2), "another shape": (add_another_shape, None),
+        "another shape in place": (lambda ys: (ys[0] + ys[1]).add_(ys[2][:1]), None)}
+
+
+@pytest.mark.parametrize("how", SUMS)
+def test_outputs_of_several_norms_are_added_by_the_norms(how):
+    add, fused = SUMS[how]
+
+    class Branches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norms = nn.ModuleList([nn.BatchNorm2d(4) for _ in range(3)])
+
+        def forward(self, x):
+            return torch.relu(add([norm(x * (i + 1) + x.cos()) for i, norm in enumerate(self.norms)]))
+
+    report = sn.report(assert_same(Branches()))
+    if fused is not None:
+        assert report.fused == fused and list(report.residual_activation.values()) == ["relu"]
+
+
+def test_a_norm_of_a_norm_waits_as_any_other():
+    fused = assert_same(nn.Sequential(nn.BatchNorm2d(4), nn.BatchNorm2d(4), nn.ReLU()))
+    assert sn.report(fused).activation == {"1": "relu"} and sn.report(fused).alone == {"0": "its output went to another norm"}
+
+
+def test_a_weight_that_was_freed_is_an_error():
+    layer = sn.fuse(sn.convert(nn.Sequential(nn.BatchNorm2d(4))))[0]
+    y = layer(torch.randn(6, 4, 8, 8))
+    layer.weight.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match="the weight of a layer was freed before the layer had run"):
+        torch.relu(y)
+    layer.weight.untyped_storage().resize_(16)
 
 
 class Twice(torch.autograd.Function):

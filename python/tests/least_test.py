@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from models_test import import_timm
+from outside_models import import_timm
 from torch import nn
 
 import samplenorm as sn
