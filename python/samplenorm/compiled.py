@@ -19,7 +19,8 @@ _NORMS = (ops.sampled_batch_norm, ops.sampled_batch_norm.default)
 _INPUTS, _RESIDUAL, _ACTIVATION = 0, 3, 7  # arguments of the operator
 _ADDITIONS = (operator.add, operator.iadd, torch.add, "add", "add_")
 _IN_PLACE = (operator.iadd, "add_")
-_FRESH = (torch.conv1d, torch.conv2d, torch.conv3d)
+_WRITING_OPERATORS = {operator.setitem, operator.delitem, *(getattr(operator, name) for name in (
+    "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow", "irshift", "isub", "itruediv", "ixor"))}
 _COUNTS = (ops.update_running_statistics_, ops.update_running_statistics_.default)
 
 
@@ -36,7 +37,7 @@ def fused(graph: fx.GraphModule) -> fx.GraphModule:
     for node in list(graph.graph.nodes):
         if node.op != "call_function" or node.target not in _NORMS:
             continue
-        _take_concatenation(node)
+        _take_concatenation(node, modes)
         output = _output_of(node)
         if output is not None and _argument(node, _ACTIVATION, IDENTITY) == IDENTITY:
             _take_addition(node, output, modes)
@@ -88,14 +89,20 @@ def _between(first: fx.Node, last: fx.Node) -> list[fx.Node]:
 
 
 def _may_write(node: fx.Node) -> bool:
-    """Whether it may write to a tensor that a layer reads. What it got from a norm or a convolution has memory of its own."""
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
-    in_place = bool(node.kwargs.get("inplace") or "out" in node.kwargs or any(arg is True for arg in node.args[1:]) or name.endswith("_") or
-                    name in ("setitem", "iadd", "isub", "imul", "itruediv"))
-    source = node.args[0] if node.args else None
-    is_fresh = isinstance(source, fx.Node) and (source.target in _FRESH or (
-        source.target is operator.getitem and isinstance(source.args[0], fx.Node) and source.args[0].target in _NORMS))
-    return in_place and not is_fresh and node.target not in _COUNTS
+    """Whether it may write to one of its arguments, other than to count a batch."""
+    target: Any = node.target
+    if node.op in ("placeholder", "get_attr", "output") or target in _COUNTS:
+        return False
+    schemas = [getattr(target, "_schema", None), getattr(getattr(target, "default", None), "_schema", None)]
+    name = target if isinstance(target, str) else getattr(target, "__name__", "")
+    return bool(node.kwargs.get("inplace") or "out" in node.kwargs or any(arg is True for arg in node.args[1:]) or
+                any(schema is not None and schema.is_mutable for schema in schemas) or name.endswith("_") or target in _WRITING_OPERATORS)
+
+
+def _share_buffers(nodes: list[fx.Node], others: list[fx.Node]) -> bool:
+    """Whether the others use running statistics that the nodes move."""
+    buffers = {buffer for node in nodes if node.target in _COUNTS for buffer in node.args[:3]}
+    return any(buffer in other.all_input_nodes for other in others for buffer in buffers)
 
 
 def _sizes_and_type(node: Any) -> Any:
@@ -103,13 +110,13 @@ def _sizes_and_type(node: Any) -> Any:
     return (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
 
 
-def _take_concatenation(norm: fx.Node) -> None:
+def _take_concatenation(norm: fx.Node, modes: dict[fx.Node, Any]) -> None:
     inputs = _argument(norm, _INPUTS, [])
     if len(inputs) != 1 or _argument(norm, _RESIDUAL) is not None:
         return
     whole = inputs[0]
     is_cat = isinstance(whole, fx.Node) and whole.target in (torch.cat, torch.concat) and isinstance(_argument(whole, 0), (list, tuple))
-    if not is_cat or len(whole.users) != 1 or (_argument(whole, 1, whole.kwargs.get("dim", 0)) != 1) or "out" in whole.kwargs:
+    if not is_cat or modes[whole] != modes[norm] or len(whole.users) != 1 or (_argument(whole, 1, whole.kwargs.get("dim", 0)) != 1) or "out" in whole.kwargs:
         return
     parts = list(whole.args[0])
     kinds = [_sizes_and_type(part) for part in parts]
@@ -137,7 +144,7 @@ def _take_addition(norm: fx.Node, output: fx.Node, modes: dict[fx.Node, Any]) ->
     for node in between:
         if any(source in waiting for source in node.all_input_nodes):
             waiting.append(node)
-    if residual in waiting:
+    if residual in waiting or _share_buffers(waiting, [node for node in between if node not in waiting]):
         return
     for node in waiting:
         total.prepend(node)

@@ -4,16 +4,22 @@ In training a layer returns a `Waiting` tensor: it knows its shape and type, and
 that comes next is taken in, and all of it runs as one call. Any other use makes it run at once. Nothing is traced, so a model's control
 flow, modes, hooks and classes stay what they are:
 
-- A waiting tensor that has run becomes a plain one, the same object. In-place operations change that object, others leave it as it is: who
-  looks at it again gets its plain value, computed anew from the layer's input. The running statistics count each call of a layer once.
-- It runs in the modes of the layer's call (gradients, saved-tensor hooks), whenever that is. If what it has to read was written in place
-  meanwhile, it raises.
-- What reaches the tensor without torch's Python functions is a torch.autograd.Function, which gets its gradient by `_State.on_gradient`,
-  or an operator that __torch_dispatch__ refuses.
+- A waiting tensor that has run becomes a plain one, the same object. In-place operations change that object. Other operations leave it
+  waiting: reading it later computes its plain value anew from the layer's input. What took it in does not pass gradients through that value,
+  so asking for its gradient then raises. The running statistics count each call of a layer once, at the latest when the model returns.
+- It runs with gradients on, as at the layer's call. If what it has to read was changed meanwhile, it raises. (Writes through `.data`
+  cannot be seen.)
+- A layer does not wait where something else watches: without gradients, under saved-tensor hooks (and so within activation checkpointing),
+  with statistics of several processes, in a transform, a mode or a tracer.
+- Two things see the tensor without torch's Python functions: a torch.autograd.Function, whose gradient `_State.on_gradient` passes on (and
+  whose layer does not wait again), and operators called from C++, such as TorchScript's, which __torch_dispatch__ refuses.
 """
 
 import copy
+import math
 import sys
+import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -23,6 +29,7 @@ import torch
 from torch import Tensor, nn
 from torch._C import DisableTorchFunctionSubclass
 from torch.nn import functional as F
+from torch.utils._pytree import tree_leaves
 
 from samplenorm import activations
 from samplenorm.activations import IDENTITY
@@ -41,10 +48,10 @@ class Call:
 
     def __init__(self, layer: "BatchNorm", inputs: Sequence[Tensor], key: Tensor, counted: bool) -> None:
         self.layer, self.inputs, self.key, self.counted = layer, inputs, key, counted
-        self.parameters, self.spec = (layer.weight, layer.bias), layer.spec
+        self.parameters, self.spec, self.eps = (layer.weight, layer.bias), layer.spec, layer.eps
 
     def run(self, residual: Tensor | None = None, activation: str = IDENTITY, lean: bool = False, by: str = "") -> Tensor:
-        """`by` says why this runs without more."""
+        """`by` is what used the output, if nothing was taken in."""
         y: Tensor = self.layer.normalize(self, residual, activation, lean)
         if not torch.compiler.is_compiling():
             self.layer.last_run = (residual is not None, activation, by)
@@ -57,22 +64,31 @@ class WaitingCall(Call):
     def __init__(self, layer: "BatchNorm", inputs: Sequence[Tensor], key: Tensor, counted: bool) -> None:
         super().__init__(layer, inputs, key, counted)
         self.versions = self._versions()
-        self.hooks = _saved_tensors_hooks(False)
+        self.thread = threading.get_ident()
         self.newest: weakref.ref[Waiting] | None = None  # tensor that waits
 
     def wait(self, activation: str) -> "Waiting":
+        if not hasattr(_calls, "waiting"):
+            _calls.waiting = []
+        _calls.waiting.append(weakref.ref(self))
         return _make(_State(self, None, activation))
 
-    def _versions(self) -> list[int]:
-        return [tensor._version for tensor in (*self.inputs, *self.parameters) if tensor is not None]
+    def _versions(self) -> list[Any]:
+        return [_version(tensor) for tensor in (*self.inputs, *self.parameters) if tensor is not None]
 
     def run(self, residual: Tensor | None = None, activation: str = IDENTITY, lean: bool = False, by: str = "") -> Tensor:
-        if self.versions != self._versions():
-            _raise_overwritten("the input or a parameter of a layer of samplenorm")
         if self._is_freed():
+            self.counted = True
             raise RuntimeError("samplenorm: the weight of a layer was freed before the layer had run, which waits for an activation or an "
                                "addition that follows: call the whole model that was converted, or samplenorm.fuse(model, False)")
-        return super().run(residual, activation, lean, by)
+        if self.versions != self._versions():
+            self.counted = True
+            _raise_overwritten("the input or a parameter of a layer of samplenorm")
+        try:
+            return super().run(residual, activation, lean, by)
+        except Exception:
+            self.counted = True  # an error is told once
+            raise
 
     def _is_freed(self) -> bool:
         """Whether the weight has no memory any more, as with `fully_shard` after a module's forward."""
@@ -80,27 +96,57 @@ class WaitingCall(Call):
         return weight is not None and weight.untyped_storage().size() == 0 and weight.numel() > 0
 
     def count(self) -> None:
-        """Runs what waits, so that the running statistics are those of this call."""
+        """Runs what waits, so that the running statistics are those of this call. Other threads count their own."""
+        if self.counted or self.thread != threading.get_ident():
+            return
         waiting = self.newest and self.newest()
-        if waiting is not None and not self.counted:
+        if waiting is not None:
             plain(waiting)
+        else:
+            self._count_alone()
+
+    def _count_alone(self) -> None:
+        """Nobody has looked at what the layer gave; torch's layer would have counted the batch."""
+        self.counted = True
+        if self.versions != self._versions() or self._is_freed():
+            warnings.warn("samplenorm: the input of a layer whose output nobody used was changed, so that its running statistics miss a "
+                          "batch", stacklevel=2)
+            return
+        self.counted = False
+        with torch.no_grad():
+            self.layer.normalize(self, None, IDENTITY, False)
 
     def __del__(self) -> None:
-        # Nobody has looked at what the layer gave; torch's layer would have counted the batch.
-        if not self.counted and not sys.is_finalizing() and self.versions == self._versions() and not self._is_freed():
-            with torch.no_grad():
-                self.layer.normalize(self, None, IDENTITY, False)
+        if not getattr(self, "counted", True) and not sys.is_finalizing() and torch._C._len_torch_dispatch_stack() == 0:
+            self._count_alone()
+
+
+_calls = threading.local()  # those of this thread that wait
+
+
+def count_all() -> None:
+    """Counts every call of this thread that waits."""
+    waiting, _calls.waiting = getattr(_calls, "waiting", []), []
+    for reference in waiting:
+        if (call := reference()) is not None:
+            call.count()
+
+
+def _version(tensor: Tensor) -> tuple[int, bool, int]:
+    """Another one after the tensor was written in place, detached in place or given other data."""
+    return tensor._version, tensor.requires_grad, tensor.data_ptr()
 
 
 class _State:
     """What a waiting tensor stands for: f(norm + residual)."""
 
-    __slots__ = ("call", "residual", "residual_version", "activation", "value")
+    __slots__ = ("call", "residual", "residual_version", "activation", "value", "was_taken_in")
 
     def __init__(self, call: WaitingCall, residual: Tensor | None = None, activation: str = IDENTITY) -> None:
         self.call, self.residual, self.activation = call, residual, activation
-        self.residual_version = None if residual is None else residual._version
-        self.value: Tensor | None = None  # where the waiting tensor itself cannot become it
+        self.residual_version = None if residual is None else _version(residual)
+        self.value: Tensor | None = None  # the result, if the waiting tensor could not be swapped for it
+        self.was_taken_in = False  # by an operation that is not in place
 
     def activated(self, name: str) -> "_State":
         state = _State(self.call, self.residual, name)
@@ -109,7 +155,7 @@ class _State:
 
     def run(self, by: str, lean: bool = False) -> Tensor:
         """In the modes of the layer's call."""
-        if self.residual is not None and self.residual._version != self.residual_version:
+        if self.residual is not None and _version(self.residual) != self.residual_version:
             _raise_overwritten("a tensor that was added to the output of a layer of samplenorm")
         if self.is_in_modes():
             return self.call.run(self.residual, self.activation, lean, by)
@@ -117,8 +163,7 @@ class _State:
             return self.call.run(self.residual, self.activation, lean, by)
 
     def is_in_modes(self) -> bool:
-        return (torch.is_grad_enabled() and not torch.is_inference_mode_enabled() and
-                _saved_tensors_hooks(False) == self.call.hooks)
+        return torch.is_grad_enabled() and not torch.is_inference_mode_enabled() and _saved_tensors_hooks(False) is None
 
     def can_add(self) -> bool:
         return self._is_open() and self.residual is None and len(self.call.inputs) == 1 and self.is_in_modes()
@@ -126,7 +171,7 @@ class _State:
     def can_take(self, residual: Tensor) -> bool:
         x = self.call.inputs[0]
         return (self.can_add() and type(residual) in _PLAIN and residual.shape == x.shape and residual.dtype == x.dtype and
-                residual.device == x.device)
+                residual.device == x.device and not residual.is_inference())
 
     def can_activate(self, name: str) -> bool:
         return (self._is_open() and (self.residual is None or activations.follows_residual(name)) and self.is_in_modes())
@@ -137,19 +182,19 @@ class _State:
     def on_gradient(self, gradient: Tensor) -> Tensor:
         """A torch.autograd.Function that took the waiting tensor for an input sends its gradient here, past the value's own graph."""
         message = ("samplenorm: a torch.autograd.Function got the output of a layer before it had run, and its gradient cannot be passed on "
-                   "by torch.autograd.grad, twice, or beside others: call samplenorm.fuse(model, False)")
+                   "if torch.autograd.grad is used or backward runs twice: call samplenorm.fuse(model, False)")
         if torch.is_grad_enabled() or not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(message)
         try:
-            torch.autograd.backward(self.run("a torch.autograd.Function"), gradient)
+            torch.autograd.backward(self.run("a torch.autograd.Function"), gradient, retain_graph=True)
         except RuntimeError as error:
             raise RuntimeError(message) from error
         return gradient
 
 
 def _raise_overwritten(what: str) -> None:
-    raise RuntimeError(f"samplenorm: {what} was written in place before the layer had run, which waits for an activation or an addition "
-                       "that follows: copy that tensor first, or call samplenorm.fuse(model, False)")
+    raise RuntimeError(f"samplenorm: {what} was written in place, detached or replaced while the layer was still waiting for the operation "
+                       "that follows it: write to a copy, or call samplenorm.fuse(model, False)")
 
 
 @contextmanager
@@ -179,13 +224,15 @@ class Waiting(Tensor):
         if func in _METADATA:
             with DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
+        if func in _ASK_FOR_GRADIENTS:
+            _check_not_taken_in(args, kwargs)
         take = _TAKEN_IN.get(func)
         if take is not None:
             result = take(*args, **kwargs)
             if result is not NotImplemented:
                 return result
         by = getattr(func, "__name__", str(func))
-        if func in _KEEP_THEIR_INPUT and _keeps_its_input(*args, **kwargs):
+        if func in _KEEP_THEIR_INPUT and len(args) > 1 and _keeps_its_input(args[0], args[1]):
             _ran(args[0], by, lean=args[0]._state.call.layer.lean)
         return func(*_run(args, by), **_run(kwargs, by))
 
@@ -219,14 +266,21 @@ def plain(value: Any, by: str = "the end of the model") -> Any:
 
 
 def _run(value: Any, by: str) -> Any:
+    """Containers stay the same objects, unless a waiting tensor in them could not become its value."""
     if type(value) is Waiting:
         return _ran(value, by)
-    if isinstance(value, (list, tuple)) and any(isinstance(each, (Waiting, list, tuple, dict)) for each in value):
+    if isinstance(value, (list, tuple)):
         items = [_run(each, by) for each in value]
+        if all(new is old for new, old in zip(items, value)):
+            return value
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if isinstance(value, dict) and any(isinstance(each, (Waiting, list, tuple, dict)) for each in value.values()):
+    if isinstance(value, dict):
+        entries = {key: _run(each, by) for key, each in value.items()}
+        if all(entries[key] is old for key, old in value.items()):
+            return value
         copied = copy.copy(value)
-        copied.update((key, _run(each, by)) for key, each in value.items())
+        for key, new in entries.items():
+            copied[key] = new
         return copied
     return value
 
@@ -238,10 +292,13 @@ def _ran(waiting: Waiting, by: str, lean: bool = False) -> Tensor:
 
 
 def _become(waiting: Waiting, value: Tensor) -> Tensor:
-    """Makes the waiting tensor the plain one, for all who have it. Where C++ code holds the one, or a saved-tensor hook may hold the
-    other, that cannot be, and the value stands beside it."""
+    """Makes the waiting tensor the plain one, for all who have it. If C++ code holds the waiting tensor, or a hook or a mode may hold its
+    value, they cannot be swapped: the value is then kept in `_state.value`."""
     with DisableTorchFunctionSubclass():
-        if waiting._use_count() > 1 or _saved_tensors_hooks(False) is not None:  # type: ignore[attr-defined]
+        is_held = waiting._use_count() > 1  # type: ignore[attr-defined]
+        if is_held and not torch.is_grad_enabled():  # as in the forward of a torch.autograd.Function
+            waiting._state.call.layer.waits = False
+        if is_held or _saved_tensors_hooks(False) is not None or torch._C._len_torch_dispatch_stack() > 0:
             waiting._state.value = value
             return value
         del waiting._state
@@ -255,6 +312,7 @@ def _activate(waiting: Any, name: str, in_place: bool) -> Any:
     if type(waiting) is not Waiting or not waiting._state.can_activate(name):
         return NotImplemented
     state = waiting._state
+    state.was_taken_in = not in_place
     if state.call.layer.lean:  # the next operation decides whether y can be kept instead of x
         activated = state.activated(name)
         return _go_on_as(waiting, activated) if in_place else _make(activated)
@@ -262,9 +320,10 @@ def _activate(waiting: Any, name: str, in_place: bool) -> Any:
     return _become(waiting, y) if in_place else y
 
 
-def _add(first: Any, second: Any, in_place: bool = False, **options: Any) -> Any:
+def _add(input: Any, other: Any, in_place: bool = False, **options: Any) -> Any:
     if options:
         return NotImplemented
+    first, second = input, other
     if type(second) is int and second == 0 and type(first) is Waiting and first._state.value is None and first._state.is_in_modes():
         return first if in_place else _make(first._state.activated(first._state.activation))  # as in sum([...])
     for waiting, residual in ((first, second), (second, first)):
@@ -276,6 +335,7 @@ def _add(first: Any, second: Any, in_place: bool = False, **options: Any) -> Any
             residual = _ran(residual, _IS_RESIDUAL)
         if waiting._state.can_take(residual):
             added = _State(waiting._state.call, residual)
+            waiting._state.was_taken_in = not in_place
             return _go_on_as(waiting, added) if in_place else _make(added)
     return NotImplemented
 
@@ -291,7 +351,7 @@ def _add_to(first: Tensor, second: Waiting) -> Any:
     return NotImplemented
 
 
-def _keeps_its_input(input: Any, weight: Any, *args: Any, **kwargs: Any) -> bool:
+def _keeps_its_input(input: Any, weight: Any) -> bool:
     """Whether it is a waiting tensor that the operation saves as it is: not a copy of another type."""
     return (type(input) is Waiting and isinstance(weight, Tensor) and weight.requires_grad and
             not torch.is_autocast_enabled(weight.device.type))
@@ -306,6 +366,21 @@ def _hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplac
     return _activate(input, "relu6", inplace) if (min_val, max_val) == (0, 6) else NotImplemented
 
 
+def _gelu(input: Tensor, approximate: str = "none") -> Any:
+    return _activate(input, activations.gelu(approximate), False) if approximate in ("none", "tanh") else NotImplemented
+
+
+def _scaled(input: Tensor, name: Callable[[float], str], parameter: float, inplace: bool) -> Any:
+    return _activate(input, name(parameter), inplace) if math.isfinite(parameter) else NotImplemented
+
+
+def _check_not_taken_in(*values: Any) -> None:
+    for value in tree_leaves(values):
+        if type(value) is Waiting and value._state.was_taken_in:
+            raise RuntimeError("samplenorm: a gradient was asked for at the output of a layer that ran together with the operation after it, so "
+                               "that no gradient passes there: call samplenorm.fuse(model, False)")
+
+
 def _named(name: str, in_place: bool = False) -> Callable[..., Any]:
     return lambda input, inplace=in_place: _activate(input, name, inplace)
 
@@ -314,12 +389,12 @@ _TAKEN_IN: dict[Any, Callable[..., Any]] = {
     F.relu: _named("relu"), torch.relu: _named("relu"), Tensor.relu: _named("relu"),
     torch.relu_: _named("relu", True), Tensor.relu_: _named("relu", True),
     F.relu6: _named("relu6"), F.hardtanh: _hardtanh, F.silu: _named("silu"), F.hardswish: _named("hardswish"),
-    F.leaky_relu: lambda input, negative_slope=0.01, inplace=False: _activate(input, activations.leaky_relu(negative_slope), inplace),
-    F.elu: lambda input, alpha=1.0, inplace=False: _activate(input, activations.elu(alpha), inplace),
-    F.gelu: lambda input, approximate="none": _activate(input, activations.gelu(approximate), False),
+    F.leaky_relu: lambda input, negative_slope=0.01, inplace=False: _scaled(input, activations.leaky_relu, negative_slope, inplace),
+    F.elu: lambda input, alpha=1.0, inplace=False: _scaled(input, activations.elu, alpha, inplace),
+    F.gelu: _gelu,
     F.dropout: _dropout, torch.add: _add, Tensor.add: _add, Tensor.__add__: _add, Tensor.__radd__: _add,
-    Tensor.add_: lambda first, second, **options: _add(first, second, True, **options),
-    Tensor.__iadd__: lambda first, second: _add(first, second, True),
+    Tensor.add_: lambda input, other, **options: _add(input, other, True, **options),
+    Tensor.__iadd__: lambda input, other: _add(input, other, True),
 }
 
 #: Answered without running. Not the device: activation checkpointing asks for it before it hands tensors to a torch.autograd.Function.
@@ -328,7 +403,9 @@ _METADATA = {
     Tensor.size, Tensor.dim, Tensor.numel, Tensor.__len__, Tensor.is_floating_point, torch.is_floating_point, torch.numel,
 }
 
-#: They save their first argument for backward. A lean layer that they follow saves its output, too, instead of its input; whatever
-#: would overwrite that output would be an error with torch's layers as well.
+_ASK_FOR_GRADIENTS = {Tensor.retain_grad, Tensor.register_hook, torch.autograd.grad, torch.autograd.backward}
+
+#: They save their first argument for backward. If one of them follows a lean layer, the layer saves its output, which is kept anyway,
+#: instead of its input; whatever would overwrite that output would be an error with torch's layers as well.
 _KEEP_THEIR_INPUT = {F.conv1d, F.conv2d, F.conv3d, torch.conv1d, torch.conv2d, torch.conv3d, F.linear,
                      F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d}

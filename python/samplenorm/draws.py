@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 SEED, LAYER, EPOCH, STEP = range(4)
-#: The epoch of what was never told one: it draws anew by itself, every 500 steps (lib/nn/checks.cc).
-UNTOLD = -1
+#: The epoch of what was never told one: it draws anew by itself, after so many steps (lib/nn/checks.cc).
+UNTOLD, STEPS_OF_A_DRAW = -1, 500
 _layers = itertools.count()
 _ONE_STEP = torch.tensor([0, 0, 0, 1], dtype=torch.long, device="cpu")
 
@@ -21,8 +21,8 @@ def is_recomputed() -> bool:
 
 
 class Draws:
-    """Of modules that draw at random. The key is a tensor, so that a compiled graph takes another one without being compiled again,
-    no buffer, so that it is neither saved nor moved nor broadcast, and never written in place, since graphs keep it."""
+    """Of modules that draw at random. The key is a tensor: a compiled graph takes another one without being compiled again. It is no
+    buffer: it is neither saved nor moved nor broadcast. It is never written in place: graphs keep it."""
 
     draw_key: Tensor
     #: (some values of the input, the key) of forwards that backward may run again.
@@ -31,7 +31,7 @@ class Draws:
     def begin_draws(self) -> None:
         self.draw_key = torch.tensor([0, next(_layers), UNTOLD, 0], dtype=torch.long, device="cpu")
         self._counts_steps = True
-        self._remembered = None
+        self._remembered, self._was_recomputed = None, False
 
     def change_draws(self, **changes: SupportsIndex) -> None:
         numbers = self.draw_key.tolist()
@@ -50,29 +50,40 @@ class Draws:
         return True
 
     def key_for(self, x: Tensor) -> Tensor:
-        """The key of a training forward on x, which counts as a step, unless backward runs it again: then it is the key that it had."""
+        """The key of a training forward on x. Each forward counts as a step. One that backward runs again gets the key that it had."""
         if is_recomputed():
             return self._key_of_recomputed(x)
         key = self.draw_key
         if not torch.compiler.is_compiling() and _may_be_recomputed():
-            if self._remembered is None:
-                self._remembered = deque(maxlen=64)
+            if self._remembered is None or self._was_recomputed:  # backward is done with those before
+                self._remembered, self._was_recomputed = deque(maxlen=64), False
             self._remembered.append((_some_values(x), key))
         if self._counts_steps:
             self.draw_key = torch.add(key, _ONE_STEP)
         return key
 
     def _key_of_recomputed(self, x: Tensor) -> Tensor:
-        remembered = self._remembered or ()
-        if all(key is self.draw_key for _, key in remembered):
+        remembered, self._was_recomputed = self._remembered or (), True
+        if all(key is self.draw_key for _, key in remembered) and (remembered or not self._counts_steps):
             return self.draw_key
         values = _some_values(x)
-        for known, key in reversed(remembered):
-            if known.shape == values.shape and torch.equal(known, values):
-                return key
-        raise RuntimeError("samplenorm: backward runs a forward again (activation checkpointing) whose input is not one of the last "
-                           f"{len(remembered)} that this layer has seen, so that its sample is not known: call backward earlier, or use "
-                           "preserve_rng_state=True and deterministic operators, which give the same input again")
+        keys = [key for known, key in remembered if known.shape == values.shape and torch.equal(known, values)]
+        if keys and all(self._draws_alike(key, keys[0]) for key in keys):
+            return keys[0]
+        found = "several of" if keys else "not one of"
+        raise RuntimeError(f"samplenorm: backward runs a forward again (activation checkpointing) whose input is {found} the last "
+                           f"{len(remembered)} that this layer has seen, so that its sample is not known: call backward after each forward, use "
+                           "preserve_rng_state=True and deterministic operators, or call samplenorm.set_epoch and leave out redraw=step")
+
+
+    def _draws_alike(self, key: Tensor, other: Tensor) -> bool:
+        return torch.equal(key, other) or (not self._always_counts_steps() and _epoch(key) == _epoch(other))
+
+
+def _epoch(key: Tensor) -> int:
+    """As lib/nn/checks.cc has it."""
+    _, _, epoch, step = key.tolist()
+    return step // STEPS_OF_A_DRAW if epoch == UNTOLD else epoch
 
 
 def _may_be_recomputed() -> bool:
@@ -81,14 +92,16 @@ def _may_be_recomputed() -> bool:
 
 
 def _some_values(x: Tensor) -> Tensor:
-    """The bits of 16 values of x, or fewer."""
+    """The bits of 64 values of x, or fewer, and of its smallest and largest."""
     x = x.detach()
-    count = min(16, x.numel())
-    if count == 0 or not torch.ops.aten.is_non_overlapping_and_dense(x):
-        values = x.reshape(-1)[:count]
+    if x.numel() == 0:
+        return x.new_empty(0, dtype=torch.uint8)
+    step = (x.numel() // 64) | 1  # odd: not the same place of every map
+    if torch.ops.aten.is_non_overlapping_and_dense(x):
+        values = x.as_strided(((x.numel() - 1) // step + 1,), (step,), x.storage_offset())
     else:
-        values = x.as_strided((count,), (x.numel() // count,), x.storage_offset())
-    return values.clone().view(torch.uint8)
+        values = x.reshape(-1)[::step]
+    return torch.cat([values, x.min().view(1), x.max().view(1)]).view(torch.uint8)
 
 
 def _all(model: nn.Module, caller: str) -> list[Draws]:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from samplenorm.activations import IDENTITY
-from samplenorm.deferred import plain
+from samplenorm.deferred import count_all, plain
 from samplenorm.layers import layers_of
 from samplenorm.modules import BatchNorm, Model
 
@@ -31,7 +31,7 @@ def fuse(model: Model, on: bool = True) -> Model:
       1 alone (fusing is off)
     """
     for layer in layers_of(model, "fuse"):
-        layer.waits = on
+        layer.waits = on and layer is not model  # what a single layer gives is nobody's to make plain
     remove_hooks(model)
     if on and not isinstance(model, BatchNorm):
         model.register_forward_pre_hook(_watch_shards)
@@ -40,7 +40,7 @@ def fuse(model: Model, on: bool = True) -> Model:
 
 
 def remove_hooks(model: nn.Module) -> None:
-    for module in [model, *_shards(model)]:
+    for module in model.modules():
         for hooks in (module._forward_pre_hooks, module._forward_hooks):
             for number, hook in list(hooks.items()):
                 if hook is _plain_outputs or hook is _watch_shards:
@@ -48,8 +48,12 @@ def remove_hooks(model: nn.Module) -> None:
 
 
 def _plain_outputs(module: nn.Module, args: Any, outputs: Any) -> Any:
-    """What leaves the model is plain."""
-    return None if torch.compiler.is_compiling() else plain(outputs)
+    """What leaves the model is plain, and all of its batches are counted."""
+    if torch.compiler.is_compiling():
+        return None
+    outputs = plain(outputs)
+    count_all()
+    return outputs
 
 
 def _watch_shards(model: nn.Module, args: Any) -> None:

@@ -103,6 +103,8 @@ class BatchNorm(Draws, _BatchNorm):
         name = self.activation if activation is None else name_of(activation)
         if isinstance(input, fx.Proxy):
             return self._traced(input, residual, activation)
+        if self._uncounted is not None and (earlier := self._uncounted()) is not None:
+            earlier.count()  # in the order of the calls
         if not self.training:
             whole = input if isinstance(input, Tensor) else torch.cat(list(input), 1)
             return _finish(_BatchNorm.forward(self, whole), residual, name)  # not a forward with an activation, as timm's
@@ -111,8 +113,6 @@ class BatchNorm(Draws, _BatchNorm):
             self._check_input_dim(each)
         if self.virtual_rows and not self.gets_virtual_rows and not torch.compiler.is_compiling():
             self._warn_of_virtual_rows()
-        if self._uncounted is not None and (earlier := self._uncounted()) is not None:
-            earlier.count()  # in the order of the calls
         key, counted = self.key_for(inputs[0]), is_recomputed()
         # A lean layer waits for what follows, to see whether that keeps its output.
         if residual is None and (self.lean or (self.waits and name == IDENTITY)) and self._can_wait(inputs):
@@ -127,16 +127,22 @@ class BatchNorm(Draws, _BatchNorm):
         return call.run(residual, name)
 
     def _can_wait(self, inputs: list[Tensor]) -> bool:
-        """Only where backward keeps the input anyway, and nothing else looks at what torch's functions do."""
-        parameters = [parameter for parameter in (self.weight, self.bias) if parameter is not None]
-        return (torch.is_grad_enabled() and not torch.compiler.is_compiling() and not torch.is_inference_mode_enabled() and
-                all(type(tensor) in (Tensor, nn.Parameter) for tensor in (*inputs, *parameters)) and
-                any(tensor.requires_grad for tensor in (*inputs, *parameters)) and
-                torch._C._len_torch_dispatch_stack() == 0 and not torch._C._are_functorch_transforms_active() and
-                not torch._C._is_tracing())
+        """Only where backward keeps the input anyway, and no mode, transform, hook or tracer is watching."""
+        if (not torch.is_grad_enabled() or self.group or torch.compiler.is_compiling() or torch.is_inference_mode_enabled() or
+                torch._C._autograd._top_saved_tensors_default_hooks(False) is not None or torch._C._len_torch_dispatch_stack() > 0 or
+                torch._C._are_functorch_transforms_active() or torch._C._is_tracing() or is_recomputed()):
+            return False
+        needs_gradients = False
+        for tensor in (*inputs, self.weight, self.bias):
+            if tensor is None:
+                continue
+            if type(tensor) not in (Tensor, nn.Parameter) or not tensor.is_floating_point() or tensor.is_inference():
+                return False
+            needs_gradients |= tensor.requires_grad
+        return needs_gradients
 
     def normalize(self, call: Call, residual: Tensor | None, activation: str, lean: bool) -> Tensor:
-        y, statistics, *_ = ops.sampled_batch_norm(call.inputs, *call.parameters, residual, call.spec, call.key, self.eps, activation, lean,
+        y, statistics, *_ = ops.sampled_batch_norm(call.inputs, *call.parameters, residual, call.spec, call.key, call.eps, activation, lean,
                                                    self.group, self.rank, self.ranks)
         if not call.counted:
             call.counted = True

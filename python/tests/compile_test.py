@@ -239,6 +239,77 @@ def test_the_backend_fuses_what_follows_a_norm_and_trains_the_same():
         assert_same_state(train(inductor, torch.compile(inductor, backend="samplenorm"), 3), expected, rtol=1e-4, atol=1e-5)
 
 
+class Passed(nn.Module):
+    """A model whose forward is a function of itself and x."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.c1, self.c2, self.bn, self.wide = nn.Conv2d(3, 3, 1), nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3), nn.BatchNorm2d(6)
+        self.function = function
+
+    def forward(self, x):
+        return self.function(self, x)
+
+
+def concatenated_without_gradients(m, x):
+    with torch.no_grad():
+        z = torch.cat([m.c1(x), m.c2(x)], 1)
+    return torch.relu(m.wide(z))
+
+
+def overwrites(write):
+    def function(m, x):
+        c = m.c1(x)
+        with torch.no_grad():
+            y = m.bn(c.detach())
+            write(c)
+        return y + c
+
+    return function
+
+
+def shared(m, x):
+    a = m.bn(x)
+    b = m.bn(x.exp())
+    return torch.relu(a + b)
+
+
+def reads_the_running_mean(m, x):
+    y = m.bn(m.c1(x))
+    s = x * m.bn.running_mean.view(1, -1, 1, 1)
+    return torch.relu(y + s)
+
+
+def writes_a_part(m, x):
+    a, b = m.c1(x).detach(), m.c2(x).detach()
+    z = torch.cat([a, b], 1)
+    a.mul_(2)
+    return m.wide(z)
+
+
+@pytest.mark.parametrize("function", [concatenated_without_gradients, overwrites(lambda c: c.relu_()), overwrites(lambda c: c.mul_(2)),
+                                      overwrites(lambda c: torch.ops.aten.mul_.Scalar(c, 2)), shared, reads_the_running_mean, writes_a_part])
+def test_the_backend_fuses_nothing_that_would_change_the_result(function):
+    import samplenorm.compiled
+
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    original, x = Passed(function), torch.randn(8, 3, 6, 6)
+    eager, compiled = (sn.convert(copy.deepcopy(original), "LS-1/4;least=1") for _ in range(2))
+    sn.set_seed(eager, 0), sn.set_seed(compiled, 0)
+    forward = torch.compile(compiled, backend=lambda graph, inputs: samplenorm.compiled.fused(graph).forward)
+    for model, call in ((eager, eager), (compiled, forward)):
+        for _ in range(2):
+            y = call(x)
+        y.square().sum().backward()
+    torch.testing.assert_close(call(x), eager(x))
+    assert_same_state(compiled.state_dict(), eager.state_dict())
+    for (name, a), b in zip(compiled.named_parameters(), eager.parameters()):
+        assert (a.grad is None) == (b.grad is None), name
+        if a.grad is not None:
+            torch.testing.assert_close(a.grad, b.grad)
+
+
 def test_a_compiled_part_takes_what_an_eager_layer_gives():
     torch.compiler.reset()
     eager, mixed = network("LS-1/4;least=1"), network("LS-1/4;least=1")
