@@ -164,9 +164,8 @@ class BatchNorm(Draws, _BatchNorm):
         else:
             # None, which torch.optim.swa_utils.update_bn sets for a while, is the mean of all batches.
             momentum = self.momentum if self._decay is None or self.momentum is None else self._decay
-            with torch.no_grad():
-                ops.update_running_statistics_(self.running_mean, self.running_var, batches, statistics[:, _MEAN],
-                                               statistics[:, _UNBIASED_VAR], momentum, self._first_is_batch)
+            ops.update_running_statistics_(self.running_mean, self.running_var, batches, statistics.select(1, _MEAN),
+                                           statistics.select(1, _UNBIASED_VAR), momentum, self._first_is_batch)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

@@ -63,7 +63,7 @@ def test_checkpointing_of_timm_stays(name):
     model = Family(name).make()
     model.set_grad_checkpointing(True)
     fused = assert_trains_alike(model, Family(name).images())
-    assert sn.report(fused).fused > 10 and fused.grad_checkpointing
+    assert fused.grad_checkpointing and "it did not wait" in sn.report(fused).alone.values()
 
 
 @pytest.mark.parametrize("name", ["resnet10t", "efficientnet_b0"])
