@@ -27,7 +27,9 @@ class Observer : public Norm, public models::TakesSeveralInputs {
     seen.sizes = x.sizes().vec();
     seen.parts.clear();
     for (const auto& input : inputs) seen.parts.push_back(input.size(1));
-    seen.fusion = residual.defined() ? Fusion::kAddRelu : options.activation() == "relu" ? Fusion::kRelu : Fusion::kNone;
+    seen.fusion = residual.defined()               ? Fusion::kAddRelu
+                  : options.activation() == "relu" ? Fusion::kRelu
+                                                   : Fusion::kNone;
     return x;
   }
 };

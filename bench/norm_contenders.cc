@@ -56,13 +56,14 @@ class RawContender : public Contender {
 
   void forward() override {
     const at::AutoDispatchBelowADInplaceOrView below;
-    out_ = sampled_batch_norm(tensors_.x, tensors_.weight, tensors_.bias, tensors_.residual, spec_, key_, eps_, activation_);
+    out_ = sampled_batch_norm(tensors_.x, tensors_.weight, tensors_.bias, tensors_.residual, spec_, key_, eps_,
+                              activation_);
   }
 
   void backward() override {
     const at::AutoDispatchBelowADInplaceOrView below;
-    gradients_ =
-        sampled_batch_norm_backward(tensors_.dy, tensors_.x, tensors_.weight, tensors_.bias, out_, spec_, key_, activation_);
+    gradients_ = sampled_batch_norm_backward(tensors_.dy, tensors_.x, tensors_.weight, tensors_.bias, out_, spec_, key_,
+                                             activation_);
   }
 
   LayerAnswer answer() override {

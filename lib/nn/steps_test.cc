@@ -31,8 +31,8 @@ void expect_same(const std::string& spec, torch::IntArrayRef sizes, torch::Scala
   const OptionalTensor residual = with_residual ? OptionalTensor(as(format, draw(sizes).to(type))) : std::nullopt;
   const OptionalTensor weight = draw({sizes[1]}).to(statistics_type(x)), bias = draw({sizes[1]}).to(statistics_type(x));
 
-  const auto [y, statistics, sample, mask] = driver::forward<registered_steps>(
-      x, weight, bias, residual, spec, key, 1e-5, activation, false, "", 0, 1, true);
+  const auto [y, statistics, sample, mask] =
+      driver::forward<registered_steps>(x, weight, bias, residual, spec, key, 1e-5, activation, false, "", 0, 1, true);
   const auto [y2, statistics2, sample2, mask2] =
       driver::forward<aten_steps>(x, weight, bias, residual, spec, key, 1e-5, activation, false, "", 0, 1, true);
   const double allowed = testing::tolerance(type);

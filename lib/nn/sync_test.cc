@@ -158,12 +158,14 @@ class SyncTest : public ::testing::TestWithParam<Sharing> {
   Gradients expected_;
 };
 
-TEST_P(SyncTest, EqualsOneProcessWithTheWholeBatch) { 
+TEST_P(SyncTest, EqualsOneProcessWithTheWholeBatch) {
   check(driver::forward<registered_steps>, driver::backward<registered_steps>);
-; }
-TEST_P(SyncTest, WrittenInAtenCallsEqualsOneProcessWithTheWholeBatch) { 
+  ;
+}
+TEST_P(SyncTest, WrittenInAtenCallsEqualsOneProcessWithTheWholeBatch) {
   check(driver::forward<aten_steps>, driver::backward<aten_steps>);
-; }
+  ;
+}
 
 std::vector<Sharing> cases() {
   std::vector<Sharing> all;

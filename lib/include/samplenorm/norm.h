@@ -1,8 +1,8 @@
 #pragma once
 
 // The normalizations as libtorch modules. SampledBatchNorm1d/2d/3d stand in for torch::nn::BatchNorm1d/2d/3d: the same
-// options, defaults and state-dict keys, plus a notation (notation.h) and an activation and a residual that cost nothing
-// extra. make_norm() gives any normalization by its name, the comparison ones included.
+// options, defaults and state-dict keys, plus a notation (notation.h) and an activation and a residual that cost
+// nothing extra. make_norm() gives any normalization by its name, the comparison ones included.
 
 #include <torch/nn/cloneable.h>
 #include <torch/nn/modules/common.h>
@@ -42,8 +42,8 @@ struct NormOptions {
   /// BatchNorm does.
   TORCH_ARG(bool, track_running_stats) = true;
   /// What follows, after the residual if there is one: identity, relu, relu6, leaky_relu(slope), elu(alpha), silu,
-  /// hardswish, gelu or gelu(tanh). In training it is computed in the same pass; but silu, hardswish, elu and gelu after a
-  /// residual are a pass of their own.
+  /// hardswish, gelu or gelu(tanh). In training it is computed in the same pass; but silu, hardswish, elu and gelu
+  /// after a residual are a pass of their own.
   TORCH_ARG(std::string, activation) = "identity";
   /// Whether y, which the next layer keeps anyway, is kept for backward instead of x: half the memory. Not possible
   /// with a residual or with statistics of all points; and where a channel's |bias| is more than ten times its
