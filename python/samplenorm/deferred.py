@@ -54,7 +54,7 @@ class Call:
         """`by` is what used the output, if nothing was taken in."""
         y: Tensor = self.layer.normalize(self, residual, activation, lean)
         if not torch.compiler.is_compiling():
-            self.layer.last_run = (residual is not None, activation, by)
+            self.layer.__dict__["last_run"] = (residual is not None, activation, by)
         return y
 
 

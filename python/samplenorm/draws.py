@@ -59,7 +59,10 @@ class Draws:
                 self._remembered, self._was_recomputed = deque(maxlen=64), False
             self._remembered.append((_some_values(x), key))
         if self._counts_steps:
-            self.draw_key = torch.add(key, _ONE_STEP)
+            if torch.compiler.is_compiling():
+                self.draw_key = torch.add(key, _ONE_STEP)
+            else:
+                self.__dict__["draw_key"] = torch.add(key, _ONE_STEP)  # past Module.__setattr__, which takes its time
         return key
 
     def _key_of_recomputed(self, x: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from samplenorm.few_points import FewPoints
 from samplenorm.samples import Group, sample_of
 
 Model = TypeVar("Model", bound=nn.Module)
+_PLAIN = (Tensor, nn.Parameter)
 _MEAN, _UNBIASED_VAR = 0, 2  # lines of the operator's statistics
 
 
@@ -108,7 +109,8 @@ class BatchNorm(Draws, _BatchNorm):
         if not self.training:
             whole = input if isinstance(input, Tensor) else torch.cat(list(input), 1)
             return _finish(_BatchNorm.forward(self, whole), residual, name)  # not a forward with an activation, as timm's
-        inputs = [plain(each, "another norm") for each in ([input] if isinstance(input, Tensor) else input)]
+        inputs = [input] if type(input) is Tensor else [plain(each, "another norm") for each in (
+            [input] if isinstance(input, Tensor) else input)]
         for each in inputs:
             self._check_input_dim(each)
         if self.virtual_rows and not self.gets_virtual_rows and not torch.compiler.is_compiling():
@@ -117,7 +119,7 @@ class BatchNorm(Draws, _BatchNorm):
         # A lean layer waits for what follows, to see whether that keeps its output.
         if residual is None and (self.lean or (self.waits and name == IDENTITY)) and self._can_wait(inputs):
             waiting = WaitingCall(self, inputs, key, counted)
-            self._uncounted = None if counted else weakref.ref(waiting)
+            self.__dict__["_uncounted"] = weakref.ref(waiting)  # past Module.__setattr__, which takes its time
             return waiting.wait(name)
         call = Call(self, inputs, key, counted)
         fits = residual is None or (len(inputs) == 1 and residual.shape == inputs[0].shape and residual.dtype == inputs[0].dtype and
@@ -132,14 +134,11 @@ class BatchNorm(Draws, _BatchNorm):
                 torch._C._autograd._top_saved_tensors_default_hooks(False) is not None or torch._C._len_torch_dispatch_stack() > 0 or
                 torch._C._are_functorch_transforms_active() or torch._C._is_tracing() or is_recomputed()):
             return False
-        needs_gradients = False
-        for tensor in (*inputs, self.weight, self.bias):
-            if tensor is None:
-                continue
-            if type(tensor) not in (Tensor, nn.Parameter) or not tensor.is_floating_point() or tensor.is_inference():
+        tensors = [tensor for tensor in (*inputs, self.weight, self.bias) if tensor is not None]
+        for tensor in tensors:
+            if type(tensor) not in _PLAIN or tensor.is_inference() or not tensor.is_floating_point():
                 return False
-            needs_gradients |= tensor.requires_grad
-        return needs_gradients
+        return any([tensor.requires_grad for tensor in tensors])
 
     def normalize(self, call: Call, residual: Tensor | None, activation: str, lean: bool) -> Tensor:
         y, statistics, *_ = ops.sampled_batch_norm(call.inputs, *call.parameters, residual, call.spec, call.key, call.eps, activation, lean,
@@ -147,7 +146,7 @@ class BatchNorm(Draws, _BatchNorm):
         if not call.counted:
             call.counted = True
             if self._uncounted is not None:
-                self._uncounted = None
+                self.__dict__["_uncounted"] = None
             if not torch.compiler.is_compiling() and self.few_points is not None:
                 self._report_points(call.inputs)
             self._count(call.inputs[0], statistics)
