@@ -76,9 +76,11 @@ std::string speeds(const Studies& studies, const std::string& study) {
 std::string errors(const Studies& studies) {
   Rows rows{{"norm", "error of means", "error of deviations", "correlation of means' errors", "of deviations'",
              "negative pairs"}};
-  for (const auto& norm : norm_errors(studies))
-    rows.push_back({code(norm.norm.text), plain(norm.median_error[0]), plain(norm.median_error[1]),
-                    plain(norm.average_correlation[0]), plain(norm.average_correlation[1]), percent(norm.negative)});
+  const auto norms = norm_errors(studies);
+  for (const auto& norm : norms)
+    if (norm.source == norms.front().source)  // of one scale
+      rows.push_back({code(norm.norm.text), plain(norm.median_error[0]), plain(norm.median_error[1]),
+                      plain(norm.average_correlation[0]), plain(norm.average_correlation[1]), percent(norm.negative)});
   Rows variances{{"pattern", "points", "measured", "predicted", "predicted without covariances"}};
   for (const auto& point : error_points(studies, "variance"))
     variances.push_back({escaped(text_in(point, "pattern")), fmt::format("{:g}", number_in(point, "s")),
