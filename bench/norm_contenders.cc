@@ -57,7 +57,7 @@ class RawContender : public Contender {
   void forward() override {
     const at::AutoDispatchBelowADInplaceOrView below;
     out_ = sampled_batch_norm(tensors_.x, tensors_.weight, tensors_.bias, tensors_.residual, spec_, key_, eps_,
-                              activation_);
+                              activation_, /*lean=*/false, /*group=*/{}, /*rank=*/0, /*ranks=*/1, /*keep=*/true);
   }
 
   void backward() override {
