@@ -37,7 +37,7 @@ def state_of(process):
     return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
-def wait_until(condition, seconds=20):
+def wait_until(condition, seconds=300):  # what is at the lowest priority may wait for long
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
