@@ -122,10 +122,9 @@ def our_norm(torch, channels, fusion, spec):
     running_mean, running_var, batches = torch.zeros(channels), torch.ones(channels), torch.tensor(0)
 
     def forward(x, weight, bias, residual):
-        y, mean, _, var, _, _, _ = torch.ops.samplenorm.sampled_batch_norm([x], weight, bias, residual, spec, KEY, EPS,
-                                                                        "ReLU" in fusion)
-        torch.ops.samplenorm.update_running_statistics_(running_mean, running_var, batches, mean, var, MOMENTUM, False)
-        return y
+        activation = "relu" if "ReLU" in fusion else "identity"
+        return torch.ops.samplenorm.sampled_batch_norm([x], weight, bias, residual, spec, KEY, EPS, activation, False, "", 0, 1, False,
+                                                       running_mean, running_var, batches, MOMENTUM, False)[0]
 
     return forward
 

@@ -108,7 +108,15 @@ def test_a_signal_ends_it_with_checkpoints(undisturbed, tmp_path, sent, send):
 
 def test_a_run_whose_record_is_damaged_is_trained_anew(undisturbed, tmp_path):
     process = subprocess.Popen(words(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert wait_until(lambda: list(tmp_path.glob("unfinished/accuracy/*/checkpoint-*")))
+
+    def stands_at_a_checkpoint():  # a run that goes on may be finished before it is killed
+        process.send_signal(signal.SIGSTOP)
+        found = list(tmp_path.glob("unfinished/accuracy/*/checkpoint-*.safetensors"))
+        if not found:
+            process.send_signal(signal.SIGCONT)
+        return found
+
+    assert wait_until(stands_at_a_checkpoint)
     process.kill()
     process.wait()
     for file in tmp_path.glob("unfinished/accuracy/*/metrics.jsonl"):

@@ -41,6 +41,13 @@ class ProcessGroupRank : public Communicator {
     return local ? std::clamp(std::atoi(local), 1, size_) : size_;
   }
 
+  bool serves(std::string_view device) const override {
+    const GroupPointer group = group_.lock();
+    return group && std::ranges::any_of(group->getDeviceTypes(), [&](const at::Device& served) {
+             return c10::DeviceTypeName(served.type(), /*lower_case=*/true) == device;
+           });
+  }
+
   std::shared_ptr<Communicator> duplicate() override {
     throw Error("process group '" + name_ +
                 "' cannot be duplicated from C++: make another one with torch.distributed.new_group");

@@ -1,6 +1,5 @@
 #include "comm/pool.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace samplenorm {
@@ -29,19 +28,6 @@ void pool_moments(Communicator& communicator, std::span<const int> contributors,
       const double m2 = squares - sum * moments.mean[c];
       moments.m2[c] = m2 < 0 ? 0 : m2;  // by rounding; what is not a number stays so
     }
-  }
-}
-
-void pool_gradients(Communicator& communicator, std::span<double> sum_dy, std::span<double> sum_dy_xhat,
-                    std::span<double> points) {
-  std::vector<double> buffer;
-  for (const std::span<double> part : {sum_dy, sum_dy_xhat, points})
-    buffer.insert(buffer.end(), part.begin(), part.end());
-  communicator.sum(buffer);
-  auto next = buffer.cbegin();
-  for (const std::span<double> part : {sum_dy, sum_dy_xhat, points}) {
-    std::copy_n(next, part.size(), part.begin());
-    next += static_cast<std::ptrdiff_t>(part.size());
   }
 }
 

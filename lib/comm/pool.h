@@ -15,8 +15,4 @@ namespace samplenorm {
 /// channel's variance the digits by which the squared mean is larger, of 53 bits.
 void pool_moments(Communicator& communicator, std::span<const int> contributors, std::span<WeightedMoments> groups);
 
-/// sum dy, sum dy xhat and the points of each group, summed over all processes by one collective.
-void pool_gradients(Communicator& communicator, std::span<double> sum_dy, std::span<double> sum_dy_xhat,
-                    std::span<double> points);
-
 }  // namespace samplenorm

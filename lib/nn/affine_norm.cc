@@ -47,8 +47,8 @@ torch::Tensor AffineNorm::scale_and_finish(const torch::Tensor& xhat, const torc
 void AffineNorm::update_running(const torch::Tensor& mean, const torch::Tensor& spread) {
   if (!running_mean.defined() || !is_training()) return;
   torch::NoGradGuard no_grad;
-  update_running_statistics_(running_mean, running_spread, num_batches_tracked, mean.unsqueeze(0), spread.unsqueeze(0),
-                             options.momentum(), /*first_is_batch=*/false);
+  move_running_statistics({running_mean, running_spread, num_batches_tracked, options.momentum()}, mean.unsqueeze(0),
+                          spread.unsqueeze(0));
 }
 
 void AffineNorm::check(const torch::Tensor& x) const {

@@ -51,7 +51,7 @@ std::tuple<Tensor, Tensor> moments(at::TensorList x, const Tensor& points, at::I
   int64_t first = 0;
   for (size_t i = 0; i < counts.size(); first += counts[i], ++i) {
     if (counts[i] == 0) {
-      found.push_back(at::zeros({2, maps.size(1)}, maps.options()));
+      found.push_back(at::zeros({3, maps.size(1)}, maps.options()));
       continue;
     }
     const Tensor values =
@@ -59,32 +59,40 @@ std::tuple<Tensor, Tensor> moments(at::TensorList x, const Tensor& points, at::I
     const Tensor mean = values.mean(0);
     // Not var().sqrt(), which has no derivative at 0.
     const Tensor norm = at::linalg_vector_norm(values - mean, 2, at::IntArrayRef{0});
-    found.push_back(at::stack({mean, norm / std::sqrt(static_cast<double>(counts[i]))}));
+    const auto count = static_cast<double>(counts[i]);
+    found.push_back(at::stack({at::full_like(mean, count), mean, norm / std::sqrt(count)}));
   }
-  const Tensor moments = at::stack(found).view({std::ssize(rows) - 1, static_cast<int64_t>(groups), 2, maps.size(1)});
+  const Tensor moments =
+      at::stack(found).view({1, std::ssize(rows) - 1, static_cast<int64_t>(groups), 3, maps.size(1)});
   const Layout layout = layout_of(whole_sizes(x), lies_channels_last(x[0]));
   if (room == 0 || whole) return {moments, empty_sample(room, layout, x[0].options()).zero_()};
   const Tensor sample = at::constant_pad_nd(listed, {0, 0, 0, room - listed.size(0)}).to(x[0].scalar_type());
   return {moments, is_channels_last(layout) ? sample.contiguous() : sample.t().contiguous().t()};
 }
 
-Tensor statistics(const Tensor& moments, const Tensor& counts, at::ArrayRef<double> weights,
-                  const OptionalTensor& weight, const OptionalTensor& bias, double eps) {
+Tensor statistics(const Tensor& moments, at::ArrayRef<double> weights, const OptionalTensor& weight,
+                  const OptionalTensor& bias, double eps, const OptionalTensor& running_mean,
+                  const OptionalTensor& running_var, const OptionalTensor& num_batches_tracked,
+                  std::optional<double> momentum, bool first_is_batch) {
   const auto type = moments.scalar_type();
+  const Tensor merged = one_block(moments).squeeze(0);
+  const Tensor count = merged.select(2, 0), group_mean = merged.select(2, 1), group_var = merged.select(2, 2).square();
   Tensor mean, var, unbiased_var;
   const auto add = [](Tensor& sum, const Tensor& more) { sum = sum.defined() ? sum + more : more; };
   for (size_t g = 0; g < weights.size(); ++g) {
     const auto group = static_cast<int64_t>(g);
-    const Tensor of_group = moments.select(1, group), points = counts.select(1, group).unsqueeze(-1);
-    const Tensor var_of_group = of_group.select(1, 1).square();
-    add(mean, weights[g] * of_group.select(1, 0));
+    const Tensor points = count.select(1, group), var_of_group = group_var.select(1, group);
+    add(mean, weights[g] * group_mean.select(1, group));
     add(var, weights[g] * var_of_group);
     add(unbiased_var, weights[g] * (var_of_group * points / (points - 1).clamp_min(1)));
   }
   const Tensor rstd = at::rsqrt(var + eps);
   const Tensor scale = weight ? rstd * weight->to(type) : rstd;
   const Tensor shift = (bias ? bias->to(type) : at::zeros_like(mean)) - mean * scale;
-  return at::cat({at::stack({mean, rstd, unbiased_var, scale, shift}, 1), moments.select(2, 0)}, 1);
+  if (running_mean)
+    move_running_statistics({running_mean, running_var, num_batches_tracked, momentum, first_is_batch}, mean,
+                            unbiased_var);
+  return at::cat({at::stack({mean, rstd, unbiased_var, scale, shift}, 1), group_mean, count}, 1);
 }
 
 /// The bits of (N, C, S) as a mask.
@@ -153,7 +161,7 @@ std::tuple<std::vector<Tensor>, Tensor, Tensor> backward(const Tensor& dy, at::T
     std::vector<Tensor> chunks;
     for (size_t k = 0; k + 1 < rows.size(); ++k)
       chunks.push_back(at::stack({rows_of(dz, rows, k).sum({0, 2}), rows_of(dz_xhat, rows, k).sum({0, 2})}));
-    sums = at::stack(chunks);
+    sums = at::stack(chunks).unsqueeze(0);
   }
   std::vector<Tensor> parts;
   Tensor dresidual = at::empty({0}, x[0].options());
@@ -178,15 +186,17 @@ std::tuple<std::vector<Tensor>, Tensor, Tensor> backward(const Tensor& dy, at::T
 }
 
 std::tuple<Tensor, Tensor, Tensor> gradients(const Tensor& sums, const Tensor& pooled_sums, const Tensor& statistics,
-                                             const Tensor& counts, at::ArrayRef<double> weights) {
+                                             at::ArrayRef<double> weights) {
   const Tensor scale = statistics.select(1, kScale), rstd = statistics.select(1, kRstd);
-  const Tensor sum_dy = pooled_sums.select(1, 0), sum_dy_xhat = pooled_sums.select(1, 1);
+  const Tensor pooled = pooled_sums.sum(0), sum_dy = pooled.select(1, 0), sum_dy_xhat = pooled.select(1, 1);
+  const int64_t first_count = kGroupMeans + std::ssize(weights);
   std::vector<Tensor> groups;
   for (size_t g = 0; g < weights.size(); ++g) {
-    const Tensor scaled = weights[g] * scale / counts.select(1, static_cast<int64_t>(g)).unsqueeze(-1);
+    const Tensor scaled = weights[g] * scale / statistics.select(1, first_count + static_cast<int64_t>(g));
     groups.push_back(at::stack({scaled * sum_dy, scaled * rstd * sum_dy_xhat}, 1));
   }
-  return {sums.select(1, 1).sum(0), sums.select(1, 0).sum(0), at::stack(groups, 1)};
+  const Tensor own = sums.sum({0, 1});
+  return {own.select(0, 1), own.select(0, 0), at::stack(groups, 1)};
 }
 
 void correct(at::TensorList dx, const Tensor& sample, const Tensor& statistics, const Tensor& correction,
@@ -214,6 +224,14 @@ void correct(at::TensorList dx, const Tensor& sample, const Tensor& statistics, 
 
 }  // namespace
 }  // namespace aten
+
+at::Tensor one_block(const at::Tensor& moments) {
+  if (moments.size(0) == 1) return moments;
+  const auto line = [&](int64_t i) { return moments.select(3, i); };
+  const at::Tensor count = line(0).sum(0), share = line(0) / count, mean = (share * line(1)).sum(0);
+  const at::Tensor var = (share * (line(2).square() + (line(1) - mean).square())).sum(0);
+  return at::stack({count, mean, var.sqrt()}, 2).unsqueeze(0);
+}
 
 const Steps aten_steps = {aten::moments, aten::statistics, aten::apply, aten::backward, aten::gradients, aten::correct};
 

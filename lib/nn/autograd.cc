@@ -112,7 +112,8 @@ SAMPLENORM_FORWARD(differentiable) {
   {
     at::AutoDispatchBelowADInplaceOrView below;
     out = sampled_batch_norm(x, gamma, beta, added, std::string(spec), key, eps, std::string(activation), lean,
-                             std::string(group), rank, ranks, keep || node != nullptr);
+                             std::string(group), rank, ranks, keep || node != nullptr,
+                             {running_mean, running_var, num_batches_tracked, momentum, first_is_batch});
   }
   if (!node) return out.tuple();
   torch::autograd::set_history(out.y, node);

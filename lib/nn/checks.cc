@@ -55,10 +55,13 @@ DimVector whole_sizes(at::TensorList x) {
 }
 
 void check_forward(at::TensorList x, at::IntArrayRef sizes, const OptionalTensor& weight, const OptionalTensor& bias,
-                   const OptionalTensor& residual, std::string_view activation) {
+                   const OptionalTensor& residual, std::string_view activation, const OptionalTensor& running_mean,
+                   const OptionalTensor& running_var) {
   check_input(x[0]);
   check_per_channel(weight, sizes, x[0], "a weight");
   check_per_channel(bias, sizes, x[0], "a bias");
+  check_per_channel(running_mean, sizes, x[0], "a running mean");
+  check_per_channel(running_var, sizes, x[0], "a running variance");
   const bool fuses_residual = activation_of(activation).piecewise_linear;
   if (!residual) return;
   TORCH_CHECK(x.size() == 1, kName, ": expected one input with a residual, got ", x.size());
@@ -77,7 +80,7 @@ void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef size
                 ": expected forward's ", what, " of ", type, " on ", x[0].device(), ", got ", tensor.sizes(), " of ",
                 tensor.scalar_type(), " on ", tensor.device());
   };
-  const std::array lines = {plan.chunks, kGroupMeans + plan.groups, channels};
+  const std::array lines = {plan.chunks, kGroupMeans + 2 * plan.groups, channels};
   const std::array points = {plan.room, channels};
   check_saved(saved.statistics, saved.statistics.sizes() == at::IntArrayRef(lines), statistics_type(x[0]),
               "statistics");

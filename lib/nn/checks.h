@@ -19,7 +19,8 @@ using at::DimVector;
 DimVector whole_sizes(at::TensorList x);
 
 void check_forward(at::TensorList x, at::IntArrayRef sizes, const OptionalTensor& weight, const OptionalTensor& bias,
-                   const OptionalTensor& residual, std::string_view activation);
+                   const OptionalTensor& residual, std::string_view activation, const OptionalTensor& running_mean,
+                   const OptionalTensor& running_var);
 
 void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef sizes, const Normalized& saved,
                     const PlanSizes& plan, std::string_view activation, bool lean);

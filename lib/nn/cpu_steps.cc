@@ -139,6 +139,7 @@ std::tuple<Tensor, Tensor> moments(TensorList x, const Tensor& points, IntArrayR
                          copy_of(writable<T>(sample), sample, first, part), workspace);
       }
       const auto count = static_cast<double>(std::max<int64_t>(counts[i], 1));
+      to = std::fill_n(to, channels, static_cast<Compute<T>>(counts[i]));
       for (const double value : mean) *to++ = static_cast<Compute<T>>(value);
       for (const double value : m2) *to++ = static_cast<Compute<T>>(std::sqrt(value / count));
     }
@@ -148,17 +149,40 @@ std::tuple<Tensor, Tensor> moments(TensorList x, const Tensor& points, IntArrayR
   return out;
 }
 
-Tensor statistics(const Tensor& moments, const Tensor& counts, at::ArrayRef<double> weights,
-                  const OptionalTensor& weight, const OptionalTensor& bias, double eps) {
-  const Tensor out = meta_steps.statistics(moments, counts, weights, weight, bias, eps), dense = moments.contiguous();
+/// The moments of one group, whose blocks begin at `from` and lie `block_stride` apart.
+template <class T>
+void merge_blocks(const T* from, int64_t blocks, int64_t block_stride, Moments block, Moments& group) {
+  const auto read = [](const T* lines, Moments& into) {
+    const size_t channels = into.mean.size();
+    into.count = static_cast<double>(*lines);
+    for (size_t c = 0; c < channels; ++c) {
+      const auto deviation = static_cast<double>(lines[2 * channels + c]);
+      into.mean[c] = static_cast<double>(lines[channels + c]);
+      into.m2[c] = into.count * deviation * deviation;
+    }
+  };
+  read(from, group);
+  for (int64_t b = 1; b < blocks; ++b) {
+    read(from + b * block_stride, block);
+    merge(group, block);
+  }
+}
+
+Tensor statistics(const Tensor& moments, at::ArrayRef<double> weights, const OptionalTensor& weight,
+                  const OptionalTensor& bias, double eps, const OptionalTensor& running_mean,
+                  const OptionalTensor& running_var, const OptionalTensor& num_batches_tracked,
+                  std::optional<double> momentum, bool first_is_batch) {
+  const Tensor out = meta_steps.statistics(moments, weights, weight, bias, eps, {}, {}, {}, {}, false);
+  const Tensor dense = moments.contiguous();
   const auto groups = static_cast<int64_t>(weights.size());
-  const int64_t chunks = moments.size(0), channels = moments.size(3), *points = counts.const_data_ptr<int64_t>();
+  const int64_t blocks = moments.size(0), chunks = moments.size(1), channels = moments.size(4);
   const auto parameter = [&](const OptionalTensor& tensor, double otherwise) {
     return tensor ? tensor->to(out.scalar_type()).contiguous() : at::full({channels}, otherwise, out.options());
   };
   const Tensor gammas = parameter(weight, 1), betas = parameter(bias, 0);
-  Scratch<double> scratch((2 * groups + 3) * channels);
+  Scratch<double> scratch((2 * groups + 5) * channels);
   const Statistics found{scratch.take(channels), scratch.take(channels), scratch.take(channels)};
+  const Moments block{0, scratch.take(channels), scratch.take(channels)};
   c10::SmallVector<WeightedMoments, 2> weighted;
   for (const double share : weights) weighted.push_back({share, {0, scratch.take(channels), scratch.take(channels)}});
   AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "samplenorm::statistics", [&] {
@@ -167,12 +191,8 @@ Tensor statistics(const Tensor& moments, const Tensor& counts, at::ArrayRef<doub
     auto* to = writable<scalar_t>(out);
     for (int64_t k = 0; k < chunks; ++k) {
       for (auto& [share, group] : weighted) {
-        group.count = static_cast<double>(*points++);
-        for (double& value : group.mean) value = static_cast<double>(*from++);
-        for (double& value : group.m2) {
-          const auto deviation = static_cast<double>(*from++);
-          value = group.count * deviation * deviation;
-        }
+        merge_blocks(from, blocks, dense.stride(0), block, group);
+        from += 3 * channels;
       }
       combine(weighted, found);
       scalar_t *mean = to, *rstd = to + kRstd * channels, *var = to + kUnbiasedVar * channels;
@@ -187,8 +207,13 @@ Tensor statistics(const Tensor& moments, const Tensor& counts, at::ArrayRef<doub
       to += kGroupMeans * channels;
       for (const WeightedMoments& group : weighted)
         for (const double value : group.moments.mean) *to++ = static_cast<scalar_t>(value);
+      for (const WeightedMoments& group : weighted)
+        to = std::fill_n(to, channels, static_cast<scalar_t>(group.moments.count));
     }
   });
+  if (running_mean)
+    move_running_statistics({running_mean, running_var, num_batches_tracked, momentum, first_is_batch},
+                            out.select(1, kMean), out.select(1, kUnbiasedVar));
   return out;
 }
 
@@ -283,11 +308,14 @@ std::tuple<std::vector<Tensor>, Tensor, Tensor> backward(const Tensor& dy, Tenso
 }
 
 std::tuple<Tensor, Tensor, Tensor> gradients(const Tensor& sums, const Tensor& pooled_sums, const Tensor& statistics,
-                                             const Tensor& counts, at::ArrayRef<double> weights) {
-  auto out = meta_steps.gradients(sums, pooled_sums, statistics, counts, weights);
+                                             at::ArrayRef<double> weights) {
+  auto out = meta_steps.gradients(sums, pooled_sums, statistics, weights);
   const auto& [dweight, dbias, correction] = out;
-  const int64_t chunks = sums.size(0), channels = sums.size(2), *points = counts.const_data_ptr<int64_t>();
-  const Tensor own = sums.contiguous(), pooled = pooled_sums.contiguous(), lines = statistics.contiguous();
+  const int64_t chunks = statistics.size(0), channels = statistics.size(2), groups = std::ssize(weights);
+  const auto one_block = [](const Tensor& blocks) {
+    return (blocks.size(0) == 1 ? blocks : blocks.sum(0)).contiguous();
+  };
+  const Tensor own = one_block(sums), pooled = one_block(pooled_sums), lines = statistics.contiguous();
   AT_DISPATCH_FLOATING_TYPES(sums.scalar_type(), "samplenorm::gradients", [&] {
     const auto number = [](scalar_t value) { return static_cast<double>(value); };
     const auto *from = constant<scalar_t>(own), *line = constant<scalar_t>(lines), *sum_dy = constant<scalar_t>(pooled);
@@ -303,8 +331,8 @@ std::tuple<Tensor, Tensor, Tensor> gradients(const Tensor& sums, const Tensor& p
     }
     scalar_t* offset = writable<scalar_t>(correction);
     for (int64_t k = 0; k < chunks; ++k, line = after(line, lines.stride(0)), sum_dy += 2 * channels)
-      for (const double weight : weights) {
-        const double share = weight / static_cast<double>(*points++);
+      for (int64_t g = 0; g < groups; ++g) {
+        const double share = weights[static_cast<size_t>(g)] / number(line[(kGroupMeans + groups + g) * channels]);
         for (int64_t c = 0; c < channels; ++c) {
           const double scaled = share * number(line[kScale * channels + c]);
           offset[c] = static_cast<scalar_t>(scaled * number(sum_dy[c]));
@@ -322,7 +350,7 @@ void correct(TensorList dx, const Tensor& sample, const Tensor& statistics, cons
   const Inputs inputs(dx, lies_channels_last(dx[0]));
   const Tensor copy = is_channels_last(inputs.whole) ? sample.contiguous() : sample.t().contiguous().t();
   const Tensor lines = statistics.contiguous(), coefficients = correction.contiguous();
-  const int64_t channels = inputs.whole.channels, groups = lines.size(1) - kGroupMeans;
+  const int64_t channels = inputs.whole.channels, groups = (lines.size(1) - kGroupMeans) / 2;
   const int64_t most = *std::ranges::max_element(counts);
   const kernels::Workspace workspace{{}, Scratch<int64_t>(most).take(most)};
   with_type(dx[0].scalar_type(), [&]<class T>(std::type_identity<T>) {

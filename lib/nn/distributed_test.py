@@ -63,6 +63,28 @@ def sync_takes_unequal_and_empty_shares(rank, ranks):
         assert_same(results(operator, rows, spec, rank, ranks, group), results(operator, slice(None), spec), rows)
 
 
+def pooling_on_the_device_equals_one_process(rank, ranks):
+    """As the driver pools where a group serves the activations' device: what is exchanged stays tensors."""
+    load()
+    ops, group = torch.ops.samplenorm, dist.group.WORLD.group_name
+    x, weight, bias, _, dy = problem()
+    first = [0, 3, 3, 7, ROWS] if ranks == 4 else [0, 5, ROWS]  # a process has no rows
+    rows, everything = [0, first[rank + 1] - first[rank]], torch.empty(0, dtype=torch.long)
+    mine = slice(first[rank], first[rank + 1])
+
+    def steps(x, dy, rows, pool_moments, pool_sums):
+        moments, _ = ops.moments([x], everything, rows, [rows[1] * SIDE * SIDE], 0)
+        statistics = ops.statistics(pool_moments(moments), [1.0], weight, bias, 1e-5, None, None, None, None, False)
+        sums = ops.backward(dy, [x], None, statistics, None, rows, "relu", False, False)[1]
+        return statistics, ops.gradients(sums, pool_sums(sums), statistics, [1.0])[2]
+
+    alone = steps(x, dy, [0, ROWS], lambda moments: moments, lambda sums: sums)
+    together = steps(x[mine], dy[mine], rows, lambda moments: ops.gathered_moments(moments, group, ranks),
+                     lambda sums: ops.reduced_sums(sums, group))
+    for a, b in zip(together, alone, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
+
+
 def few_nodes_give_all_the_same_statistics(rank, ranks):
     operator, group = load(), dist.group.WORLD.group_name
     x = problem()[0]
@@ -129,7 +151,7 @@ def wrong_groups_and_ranks_are_told(rank, ranks):
 
 
 CHECKS = [sync_equals_one_process, sync_takes_unequal_and_empty_shares, few_nodes_give_all_the_same_statistics,
-          few_nodes_get_the_gradients_of_the_plain_formula, local_equals_a_statistic_batch_in_one_process,
+          pooling_on_the_device_equals_one_process, few_nodes_get_the_gradients_of_the_plain_formula, local_equals_a_statistic_batch_in_one_process,
           sync_works_under_torch_compile, wrong_groups_and_ranks_are_told]
 
 

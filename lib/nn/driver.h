@@ -13,7 +13,9 @@ namespace samplenorm {
   Normalized::Tuple name(at::TensorList x, const OptionalTensor& weight, const OptionalTensor& bias,                  \
                          const OptionalTensor& residual, std::string_view spec, const at::Tensor& key, double eps,    \
                          std::string_view activation, bool lean, std::string_view group, int64_t rank, int64_t ranks, \
-                         bool keep)
+                         bool keep, const OptionalTensor& running_mean, const OptionalTensor& running_var,            \
+                         const OptionalTensor& num_batches_tracked, std::optional<double> momentum,                   \
+                         bool first_is_batch)
 #define SAMPLENORM_BACKWARD(name)                                                                                    \
   Gradients::Tuple name(const at::Tensor& dy, at::TensorList x, const OptionalTensor& weight,                        \
                         const OptionalTensor& bias, const at::Tensor& statistics, const at::Tensor& sample,          \

@@ -15,9 +15,9 @@ namespace meta {
 namespace {
 
 SAMPLENORM_FORWARD(forward) {
-  (void)key, (void)eps, (void)lean, (void)rank;
+  (void)key, (void)eps, (void)lean, (void)rank, (void)num_batches_tracked, (void)momentum, (void)first_is_batch;
   const DimVector sizes = whole_sizes(x);
-  check_forward(x, sizes, weight, bias, residual, activation);
+  check_forward(x, sizes, weight, bias, residual, activation, running_mean, running_var);
   const PlanSizes plan = plan_sizes(sizes, parsed(spec), !group.empty(), ranks);
   return empty_outputs(x, plan, keep, needs_mask(residual, activation)).tuple();
 }
@@ -36,10 +36,11 @@ SAMPLENORM_BACKWARD(backward) {
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, const at::Tensor& key, double eps,
                               const std::string& activation, bool lean, const std::string& group, int64_t rank,
-                              int64_t ranks, bool keep) {
+                              int64_t ranks, bool keep, const RunningStatistics& running) {
   static const auto op = registered<decltype(driver::forward<registered_steps>)>("samplenorm::sampled_batch_norm");
-  auto [y, statistics, sample, mask] = op.call(x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key,
-                                               eps, activation, lean, group, rank, ranks, keep);
+  auto [y, statistics, sample, mask] = op.call(
+      x, if_defined(weight), if_defined(bias), if_defined(residual), spec, key, eps, activation, lean, group, rank,
+      ranks, keep, running.mean, running.var, running.num_batches_tracked, running.momentum, running.first_is_batch);
   return {y, statistics, sample, mask};
 }
 
@@ -66,8 +67,9 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
   library.def("activate(Tensor z, str activation) -> Tensor");
   library.def(
       "sampled_batch_norm(Tensor[] x, Tensor? weight, Tensor? bias, Tensor? residual, str spec, Tensor key, float eps, "
-      "str activation=\"identity\", bool lean=False, str group=\"\", int rank=0, int ranks=1, bool keep=False) -> "
-      "(Tensor y, Tensor statistics, Tensor sample, Tensor mask)");
+      "str activation=\"identity\", bool lean=False, str group=\"\", int rank=0, int ranks=1, bool keep=False, "
+      "Tensor(a!)? running_mean=None, Tensor(b!)? running_var=None, Tensor(c!)? num_batches_tracked=None, "
+      "float? momentum=None, bool first_is_batch=False) -> (Tensor y, Tensor statistics, Tensor sample, Tensor mask)");
   library.def(
       "sampled_batch_norm_backward(Tensor dy, Tensor[] x, Tensor? weight, Tensor? bias, Tensor statistics, "
       "Tensor sample, Tensor? mask, str spec, Tensor key, str activation=\"identity\", bool lean=False, "

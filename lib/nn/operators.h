@@ -1,7 +1,8 @@
 #pragma once
 
 // A layer as two operators, registered with PyTorch's dispatcher for all devices, and C++ functions that call them.
-// Both are pure functions of their arguments. sampled_batch_norm is differentiable, twice too.
+// Both are pure functions of their arguments, but for the running statistics. sampled_batch_norm is differentiable,
+// twice too.
 
 #include <ATen/core/Tensor.h>
 
@@ -18,12 +19,13 @@ inline OptionalTensor if_defined(const OptionalTensor& tensor) {
   return tensor && tensor->defined() ? tensor : std::nullopt;
 }
 
-/// Lines of a layer's statistics for each chunk of rows; the group means are as many as the sample has groups.
+/// Lines of a layer's statistics for each chunk of rows. Behind the sample's G group means stand its G counts of
+/// points.
 enum StatisticsLine : int64_t { kMean, kRstd, kUnbiasedVar, kScale, kShift, kGroupMeans };
 
 struct Normalized {
   at::Tensor y;
-  at::Tensor statistics;  ///< (chunks, kGroupMeans + groups, C): y = f(scale x + shift), rstd = 1 / sqrt(var + eps)
+  at::Tensor statistics;  ///< (chunks, kGroupMeans + 2 groups, C): y = f(scale x + shift), rstd = 1 / sqrt(var + eps)
   at::Tensor sample;      ///< (points, C), x at the sample's points; no points where statistics are of all of them
   at::Tensor
       mask;  ///< where f' is 1, if that cannot be found again from x: with a residual (tensor_layout.h); else empty
@@ -32,16 +34,25 @@ struct Normalized {
   Tuple tuple() const { return {y, statistics, sample, mask}; }
 };
 
+/// What a training step moves towards the mean over its chunks of mean and unbiased variance: by `momentum`, or by 1 /
+/// num_batches_tracked without it. With `first_is_batch` the first batch replaces them. None, or all three.
+struct RunningStatistics {
+  OptionalTensor mean, var, num_batches_tracked;
+  std::optional<double> momentum;
+  bool first_is_batch = false;
+};
+
 /// Normalizes x, one or more tensors as if concatenated along channels, by the statistics of the sample that (spec,
 /// key) draw from it, adds the residual, applies the activation (kernels/activation.h). The key is {seed, layer, epoch,
 /// step} in a tensor on the CPU, so that a compiled graph takes any. This process is `rank` of `ranks`; with `group`,
 /// the name of a communicator, their samples are pooled (Sync), and each of them has to call this, without rows too.
 /// `lean` and `keep` are for autograd: keep y instead of x where it can be; keep what backward needs, which autograd
-/// asks for where there is one.
+/// asks for where there is one. The batch counts in the running statistics; without values it is counted alone.
 Normalized sampled_batch_norm(at::TensorList x, const at::Tensor& weight, const at::Tensor& bias,
                               const at::Tensor& residual, const std::string& spec, const at::Tensor& key, double eps,
                               const std::string& activation, bool lean = false, const std::string& group = {},
-                              int64_t rank = 0, int64_t ranks = 1, bool keep = false);
+                              int64_t rank = 0, int64_t ranks = 1, bool keep = false,
+                              const RunningStatistics& running = {});
 
 /// The numbers as a tensor on the CPU, as keys are.
 at::Tensor key_tensor(at::IntArrayRef numbers);
@@ -64,10 +75,7 @@ Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, co
                                       const std::string& group = {}, int64_t rank = 0, int64_t ranks = 1,
                                       bool want_dx = true);
 
-/// Counts the batch and moves the running statistics towards the mean over the chunks of (mean, var), each (chunks, C),
-/// by `momentum`, or by 1 / num_batches_tracked without it. With `first_is_batch` the first batch replaces them.
-void update_running_statistics_(at::Tensor& running_mean, at::Tensor& running_var, at::Tensor& num_batches_tracked,
-                                const at::Tensor& mean, const at::Tensor& var, std::optional<double> momentum,
-                                bool first_is_batch);
+/// Counts the batch and moves the running statistics. mean and var are (chunks, C).
+void move_running_statistics(const RunningStatistics& running, const at::Tensor& mean, const at::Tensor& var);
 
 }  // namespace samplenorm

@@ -162,10 +162,20 @@ def test_operators_pass_torchs_operator_check(spec, fusion):
     torch.library.opcheck(ops.sampled_batch_norm.default, arguments, test_utils=tests)
 
 
-def test_update_running_statistics_passes_torchs_operator_check():
-    arguments = (torch.zeros(3), torch.ones(3), torch.tensor(0), torch.randn(2, 3), torch.rand(2, 3), None, True)
-    torch.library.opcheck(ops.update_running_statistics_.default, arguments,
+def test_moving_running_statistics_passes_torchs_operator_check():
+    running = (torch.zeros(3), torch.ones(3), torch.tensor(0), None, True)
+    arguments = ([torch.randn(4, 3, 5)], None, None, None, "BS-1/2", KEY, EPS, "identity", False, "", 0, 1, False, *running)
+    torch.library.opcheck(ops.sampled_batch_norm.default, arguments,
                           test_utils=("test_schema", "test_autograd_registration", "test_faketensor"))
+
+
+def test_running_statistics_of_another_size_are_refused():
+    for sizes in ((4, 3), (3, 4)):
+        running = (torch.zeros(sizes[0]), torch.ones(sizes[1]), torch.tensor(0))
+        with pytest.raises(RuntimeError, match="expected a running (mean|variance) of size \\[3\\]"):
+            ops.sampled_batch_norm([torch.randn(4, 3, 5)], None, None, None, "BN", KEY, EPS, "identity", False, "", 0, 1, False, *running)
+    with pytest.raises(RuntimeError, match="expected running statistics all three"):
+        ops.sampled_batch_norm([torch.randn(4, 3, 5)], None, None, None, "BN", KEY, EPS, running_mean=torch.zeros(3))
 
 
 @pytest.mark.parametrize("spec", SPECS)

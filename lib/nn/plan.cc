@@ -140,21 +140,18 @@ Plan::Plan(at::IntArrayRef input, const Spec& spec, const Key& key, bool sync)
   TORCH_CHECK(sizes.room == 0 ? points == all : points <= sizes.room, "samplenorm: '", to_string(spec), "' drew ",
               points, " points of an input of size ", input, ", where it had said ", sizes.room == 0 ? all : sizes.room,
               ": the number of points must not depend on the draw (samplers/method.h)");
-  on_cpu_ = {key_tensor(numbers), key_tensor(counts).view({-1, sizes.groups})};
+  on_cpu_ = key_tensor(numbers);
 }
 
-Plan::Tensors Plan::on(at::Device device) const {
+at::Tensor Plan::points_on(at::Device device) const {
   if (device.is_cpu()) return on_cpu_;
   const std::lock_guard lock(mutex_);
-  for (const Tensors& known : elsewhere_)
-    if (known.points.device() == device) return known;
-  const auto copy = [&](const at::Tensor& tensor) {
-    return (device.is_cuda() && at::globalContext().hasCUDA() ? tensor.pin_memory() : tensor)
-        .to(device, tensor.scalar_type(), /*non_blocking=*/true);
-  };
-  Tensors copies{copy(on_cpu_.points), copy(on_cpu_.counts)};
-  if (is_plain(copies.points)) elsewhere_.push_back(copies);
-  return copies;
+  for (const at::Tensor& known : elsewhere_)
+    if (known.device() == device) return known;
+  const at::Tensor from = device.is_cuda() && at::globalContext().hasCUDA() ? on_cpu_.pin_memory() : on_cpu_;
+  at::Tensor copy = from.to(device, at::kLong, /*non_blocking=*/true);
+  if (is_plain(copy)) elsewhere_.push_back(copy);
+  return copy;
 }
 
 }  // namespace samplenorm

@@ -50,18 +50,14 @@ class Plan {
   std::vector<int> contributors;  ///< with Sync: the processes that have a part in the sample
   int64_t map_points = 1;
 
-  /// The steps' tensors.
-  struct Tensors {
-    at::Tensor points;  ///< the points' numbers, row * map_points + place in the map; none where all chunks are whole
-    at::Tensor counts;  ///< (chunks, groups)
-  };
-  /// On this device: copied there once, without waiting for it.
-  Tensors on(at::Device device) const;
+  /// The points' numbers, row * map_points + place in the map; none where all chunks are whole. They are copied to a
+  /// device once, without waiting for it.
+  at::Tensor points_on(at::Device device) const;
 
  private:
-  Tensors on_cpu_;
+  at::Tensor on_cpu_;
   mutable std::mutex mutex_;
-  mutable std::vector<Tensors> elsewhere_;
+  mutable std::vector<at::Tensor> elsewhere_;
 };
 
 /// parse(), remembered.

@@ -61,7 +61,7 @@ class PlanCache {
   };
 
   /// With something for the entry itself.
-  static int64_t points_of(const Plan& plan) { return plan.on(at::kCPU).points.numel() + 64; }
+  static int64_t points_of(const Plan& plan) { return plan.points_on(at::kCPU).numel() + 64; }
 
   std::mutex mutex_;
   Entries newest_first_;

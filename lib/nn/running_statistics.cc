@@ -1,32 +1,18 @@
 #include <ATen/ATen.h>
-#include <torch/library.h>
 
 #include "nn/operators.h"
-#include "nn/steps.h"
 #include "samplenorm/norm.h"
 
 namespace samplenorm {
 namespace {
 
-void check(const at::Tensor& running_mean, const at::Tensor& running_var, const at::Tensor& mean,
-           const at::Tensor& var) {
-  TORCH_CHECK(mean.dim() == 2 && mean.sizes() == var.sizes(),
-              "samplenorm::update_running_statistics_: expected mean and var of size [chunks, channels], got ",
-              mean.sizes(), " and ", var.sizes());
-  for (const at::Tensor& running : {running_mean, running_var})
-    TORCH_CHECK(running.dim() == 1 && running.size(0) == mean.size(1),
-                "samplenorm::update_running_statistics_: expected running statistics of size [", mean.size(1),
-                "], got ", running.sizes());
-}
-
-void update(at::Tensor running_mean, at::Tensor running_var, at::Tensor num_batches_tracked, const at::Tensor& mean,
-            const at::Tensor& var, std::optional<double> momentum, bool first_is_batch) {
-  check(running_mean, running_var, mean, var);
-  // Tensors all the way, so that nothing waits for a device or breaks a traced graph.
-  num_batches_tracked.add_(1);
-  const at::Tensor count = num_batches_tracked.to(running_mean.scalar_type());
-  at::Tensor share = momentum ? at::full_like(count, *momentum) : count.reciprocal();
-  if (first_is_batch) share = at::where(num_batches_tracked.eq(1), at::ones_like(share), share);
+/// Tensors all the way, so that nothing waits for a device.
+void move_by_tensors(const RunningStatistics& running, const at::Tensor& mean, const at::Tensor& var) {
+  at::Tensor running_mean = *running.mean, running_var = *running.var, batches = *running.num_batches_tracked;
+  batches.add_(1);
+  const at::Tensor count = batches.to(running_mean.scalar_type());
+  at::Tensor share = running.momentum ? at::full_like(count, *running.momentum) : count.reciprocal();
+  if (running.first_is_batch) share = at::where(batches.eq(1), at::ones_like(share), share);
   running_mean.lerp_(mean.mean(0).to(running_mean.scalar_type()), share);
   running_var.lerp_(var.mean(0).to(running_var.scalar_type()), share.to(running_var.scalar_type()));
 }
@@ -45,36 +31,32 @@ void move_towards(const at::Tensor& running, const at::Tensor& batch, T share) {
   }
 }
 
-/// The same in one go: ten small ATen calls cost a small layer more than its kernels.
-void update_on_cpu(at::Tensor running_mean, at::Tensor running_var, at::Tensor num_batches_tracked,
-                   const at::Tensor& mean, const at::Tensor& var, std::optional<double> momentum, bool first_is_batch) {
-  check(running_mean, running_var, mean, var);
-  const auto is_plain = [&](const at::Tensor& tensor) {
-    return tensor.stride(-1) == 1 && tensor.scalar_type() == mean.scalar_type() && !tensor.is_inference();
-  };
-  const bool plain = is_plain(running_mean) && is_plain(running_var) && is_plain(var) && mean.stride(-1) == 1 &&
-                     num_batches_tracked.scalar_type() == at::kLong && !num_batches_tracked.is_inference() &&
-                     (mean.scalar_type() == at::kFloat || mean.scalar_type() == at::kDouble);
-  if (!plain) return update(running_mean, running_var, num_batches_tracked, mean, var, momentum, first_is_batch);
-
-  const int64_t count = ++*num_batches_tracked.data_ptr<int64_t>();
-  double share = momentum ? *momentum : 1 / static_cast<double>(count);
-  if (first_is_batch && count == 1) share = 1;
-  AT_DISPATCH_FLOATING_TYPES(mean.scalar_type(), "samplenorm::update_running_statistics_", [&] {
-    move_towards(running_mean, mean, static_cast<scalar_t>(share));
-    move_towards(running_var, var, static_cast<scalar_t>(share));
-  });
-  for (const at::Tensor& changed : {running_mean, running_var, num_batches_tracked})
-    changed.unsafeGetTensorImpl()->bump_version();
+/// Whether move_towards can write there.
+bool is_plain(const at::Tensor& tensor, at::ScalarType type) {
+  return tensor.is_cpu() && (tensor.dim() == 0 || tensor.stride(-1) == 1) && tensor.scalar_type() == type &&
+         !tensor.is_inference() && tensor.has_storage();
 }
 
 }  // namespace
 
-void update_running_statistics_(at::Tensor& running_mean, at::Tensor& running_var, at::Tensor& num_batches_tracked,
-                                const at::Tensor& mean, const at::Tensor& var, std::optional<double> momentum,
-                                bool first_is_batch) {
-  static const auto op = registered<decltype(update)>("samplenorm::update_running_statistics_");
-  op.call(running_mean, running_var, num_batches_tracked, mean, var, momentum, first_is_batch);
+void move_running_statistics(const RunningStatistics& running, const at::Tensor& mean, const at::Tensor& var) {
+  TORCH_CHECK(running.mean && running.var && running.num_batches_tracked,
+              "samplenorm: expected running statistics all three, mean, variance and number of batches, or none");
+  const at::NoGradGuard no_gradients;
+  const auto type = mean.scalar_type();
+  const bool plain = is_plain(*running.mean, type) && is_plain(*running.var, type) && is_plain(mean, type) &&
+                     is_plain(var, type) && is_plain(*running.num_batches_tracked, at::kLong) &&
+                     (type == at::kFloat || type == at::kDouble);
+  if (!plain) return move_by_tensors(running, mean, var);
+
+  // In one go: ten small ATen calls cost a small layer more than its kernels.
+  const int64_t count = ++*running.num_batches_tracked->data_ptr<int64_t>();
+  double share = running.momentum ? *running.momentum : 1 / static_cast<double>(count);
+  if (running.first_is_batch && count == 1) share = 1;
+  AT_DISPATCH_FLOATING_TYPES(type, "samplenorm::statistics", [&] {
+    move_towards(*running.mean, mean, static_cast<scalar_t>(share));
+    move_towards(*running.var, var, static_cast<scalar_t>(share));
+  });
 }
 
 std::tuple<torch::Tensor, torch::Tensor> statistics_of_batches(const torch::Tensor& means,
@@ -84,18 +66,6 @@ std::tuple<torch::Tensor, torch::Tensor> statistics_of_batches(const torch::Tens
                     means.sizes(), " and ", variances.sizes());
   const at::Tensor exact = means.to(at::kDouble);
   return {exact.mean(0), variances.to(at::kDouble).mean(0) + exact.var(/*dim=*/0, /*unbiased=*/false)};
-}
-
-TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
-  library.def(
-      "update_running_statistics_(Tensor(a!) running_mean, Tensor(b!) running_var, Tensor(c!) num_batches_tracked, "
-      "Tensor mean, Tensor var, float? momentum, bool first_is_batch) -> ()");
-}
-
-TORCH_LIBRARY_IMPL(samplenorm, CPU, library) { library.impl("update_running_statistics_", update_on_cpu); }
-
-TORCH_LIBRARY_IMPL(samplenorm, CompositeExplicitAutograd, library) {
-  library.impl("update_running_statistics_", update);
 }
 
 }  // namespace samplenorm

@@ -90,25 +90,18 @@ torch::Tensor SampledBatchNormImpl::train_on(torch::TensorList x, const torch::T
                                             static_cast<int64_t>(key.epoch), static_cast<int64_t>(key.step)});
   // A residual is fused with the activations that it can be fused with.
   const bool fused = !residual.defined() || activation_of(options.activation()).piecewise_linear;
-  const Normalized out = sampled_batch_norm(x, weight, bias, fused ? residual : torch::Tensor(), options.spec(),
-                                            numbers, options.eps(), fused ? options.activation() : "identity",
-                                            options.lean(), place.group, place.rank, place.ranks);
+  const RunningStatistics running = {if_defined(running_mean), if_defined(running_var), if_defined(num_batches_tracked),
+                                     spec_.decay ? spec_.decay : options.momentum(), spec_.first == First::kBatch};
+  const Normalized out =
+      sampled_batch_norm(x, weight, bias, fused ? residual : torch::Tensor(), options.spec(), numbers, options.eps(),
+                         fused ? options.activation() : "identity", options.lean(), place.group, place.rank,
+                         place.ranks, /*keep=*/false, running);
   if (few_points && out.y.numel() > 0) {
     const auto plan = find_plan(whole_sizes(x), options.spec(), key_of(numbers, place.rank, place.ranks), sync);
     const auto fewest = fewest_points(*plan, sync ? place.ranks : 1);
     if (few_points->watch->report(few_points->layer, options.spec(), fewest)) few_points.reset();
   }
   ++key.step;
-  if (options.track_running_stats()) {
-    torch::NoGradGuard no_grad;
-    if (out.y.numel() > 0 || sync) {
-      update_running_statistics_(running_mean, running_var, num_batches_tracked, out.statistics.select(1, kMean),
-                                 out.statistics.select(1, kUnbiasedVar), spec_.decay ? spec_.decay : options.momentum(),
-                                 spec_.first == First::kBatch);
-    } else {
-      num_batches_tracked.add_(1);
-    }
-  }
   return fused ? out.y : finish(out.y, residual, options.activation());
 }
 

@@ -311,7 +311,7 @@ TEST(Errors, NameTheOperatorWhatWasExpectedAndWhatItGot) {
     layer->weight.set_data(torch::ones({2}));
     layer->forward(torch::ones({8, 3, 2, 2}));
   });
-  expect("expected running statistics of size [3]", [] {
+  expect("expected a running mean of size [3]", [] {
     SampledBatchNorm2d layer(3);
     layer->running_mean.set_data(torch::ones({2}));
     layer->forward(torch::randn({8, 3, 2, 2}));

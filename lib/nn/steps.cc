@@ -20,7 +20,8 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
   library.def(
       "moments(Tensor[] x, Tensor points, int[] rows, int[] counts, int room) -> (Tensor moments, Tensor sample)");
   library.def(
-      "statistics(Tensor moments, Tensor counts, float[] weights, Tensor? weight, Tensor? bias, float eps) -> Tensor");
+      "statistics(Tensor moments, float[] weights, Tensor? weight, Tensor? bias, float eps, Tensor(a!)? running_mean, "
+      "Tensor(b!)? running_var, Tensor(c!)? num_batches_tracked, float? momentum, bool first_is_batch) -> Tensor");
   library.def(
       "apply(Tensor[] x, Tensor? residual, Tensor statistics, int[] rows, str activation, bool keep_mask) -> "
       "(Tensor y, Tensor mask)");
@@ -28,7 +29,7 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
       "backward(Tensor dy, Tensor[] x, Tensor? mask, Tensor statistics, Tensor? correction, int[] rows, "
       "str activation, bool lean, bool want_dx) -> (Tensor[] dx, Tensor sums, Tensor dresidual)");
   library.def(
-      "gradients(Tensor sums, Tensor pooled_sums, Tensor statistics, Tensor counts, float[] weights) -> "
+      "gradients(Tensor sums, Tensor pooled_sums, Tensor statistics, float[] weights) -> "
       "(Tensor dweight, Tensor dbias, Tensor correction)");
   library.def(
       "correct(Tensor(a!)[] dx, Tensor sample, Tensor statistics, Tensor correction, Tensor points, int[] rows, "

@@ -7,7 +7,8 @@
 // x is one or more tensors that count as concatenated along channels, N x C x ... in all. K chunks of rows are
 // normalized apart from each other: rows [rows[k], rows[k + 1]). A sample has G groups in each chunk, with counts[k * G
 // + g] points; `points` are the numbers of all of them in this order, row * S + place in the map of S points, or empty:
-// then each chunk is its own sample, whole. Statistics are float32, or float64 for float64 activations.
+// then each chunk is its own sample, whole. Statistics are float32, or float64 for float64 activations. What is summed
+// up may come in B blocks, as the device divides its work; the step that follows adds them up.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -21,22 +22,25 @@
 namespace samplenorm {
 
 struct Steps {
-  /// (K, G, 2, C): mean and deviation, sqrt(M2 / count), of each group, 0 where it has no points (M2 itself overflows
-  /// float32 early); and the sample's x, (room, C), in the order of `points`, the rest 0. Room 0: nothing is copied.
+  /// (B, K, G, 3, C): count, mean and deviation, sqrt(M2 / count), of each block of each group, 0 where it has no
+  /// points (M2 itself overflows float32 early); and the sample's x, (room, C), in the order of `points`, the rest 0.
+  /// Room 0: nothing is copied.
   std::tuple<at::Tensor, at::Tensor> (*moments)(at::TensorList x, const at::Tensor& points, at::IntArrayRef rows,
                                                 at::IntArrayRef counts, int64_t room);
 
-  /// (K, 5 + G, C), the lines of Normalized::statistics. `counts` is (K, G) and integer; weights are those of the
-  /// groups.
-  at::Tensor (*statistics)(const at::Tensor& moments, const at::Tensor& counts, at::ArrayRef<double> weights,
-                           const OptionalTensor& weight, const OptionalTensor& bias, double eps);
+  /// (K, 5 + 2 G, C), the lines of Normalized::statistics; `weights` are those of the groups. Where there are running
+  /// statistics, they are moved, and the batch is counted (RunningStatistics).
+  at::Tensor (*statistics)(const at::Tensor& moments, at::ArrayRef<double> weights, const OptionalTensor& weight,
+                           const OptionalTensor& bias, double eps, const OptionalTensor& running_mean,
+                           const OptionalTensor& running_var, const OptionalTensor& num_batches_tracked,
+                           std::optional<double> momentum, bool first_is_batch);
 
   /// y = f(scale x + shift + residual), and with keep_mask the bits that say where f' is 1 (tensor_layout.h).
   std::tuple<at::Tensor, at::Tensor> (*apply)(at::TensorList x, const OptionalTensor& residual,
                                               const at::Tensor& statistics, at::IntArrayRef rows,
                                               std::string_view activation, bool keep_mask);
 
-  /// dx = scale dz, if wanted, dz itself where there is a mask (else empty), and (K, 2, C): D = sum dz, P = sum dz
+  /// dx = scale dz, if wanted, dz itself where there is a mask (else empty), and (B, K, 2, C): D = sum dz, P = sum dz
   /// xhat. With a correction (of one group, all points) the finished dx, and no sums. With `lean` x is y, and the
   /// statistics are such that xhat = (y - mean) rstd.
   std::tuple<std::vector<at::Tensor>, at::Tensor, at::Tensor> (*backward)(
@@ -46,7 +50,7 @@ struct Steps {
   /// dweight and dbias from this process's sums, (C), and from those of all processes the correction, (K, G, 2, C): its
   /// offset and its slope.
   std::tuple<at::Tensor, at::Tensor, at::Tensor> (*gradients)(const at::Tensor& sums, const at::Tensor& pooled_sums,
-                                                              const at::Tensor& statistics, const at::Tensor& counts,
+                                                              const at::Tensor& statistics,
                                                               at::ArrayRef<double> weights);
 
   /// dx -= offset + slope (x - mean of the group) at the sample's points.
@@ -62,6 +66,9 @@ extern const Steps aten_steps;
 extern const Steps meta_steps;
 /// Those that are registered for the device of their arguments.
 extern const Steps registered_steps;
+
+/// The moments of each group as a whole: B = 1.
+at::Tensor one_block(const at::Tensor& moments);
 
 /// An operator to call, by its name.
 template <class Function>

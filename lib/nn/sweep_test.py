@@ -109,19 +109,20 @@ def points_of(x, boxes):
 
 
 def plain_statistics(x, spec, key, weight, bias):
-    """The lines of each chunk, (chunks, 5 + groups, C)."""
+    """The lines of each chunk, (chunks, 5 + 2 groups, C)."""
     weights, chunks, boxes = Notation(spec).sample(list(x.shape), key, 0, 1, False)
     lines = []
     for chunk in range(max(chunks) + 1):
-        mean, var, unbiased_var, group_means = 0, 0, 0, []
+        mean, var, unbiased_var, group_means, counts = 0, 0, 0, [], []
         for group in (g for g in range(len(weights)) if chunks[g] == chunk):
             points = points_of(x, [box for box in boxes if box[0] == group])
             group_means.append(points.mean(0))
+            counts.append(torch.full_like(group_means[-1], len(points)))
             squares = (points - group_means[-1]).square().sum(0)
             mean, var = mean + weights[group] * group_means[-1], var + weights[group] * squares / len(points)
             unbiased_var = unbiased_var + weights[group] * squares / max(len(points) - 1, 1)
         rstd = 1 / (var + EPS).sqrt()
-        lines.append(torch.stack([mean, rstd, unbiased_var, rstd * weight, bias - mean * rstd * weight, *group_means]))
+        lines.append(torch.stack([mean, rstd, unbiased_var, rstd * weight, bias - mean * rstd * weight, *group_means, *counts]))
     return torch.stack(lines)
 
 

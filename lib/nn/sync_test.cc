@@ -128,7 +128,7 @@ class SyncTest : public ::testing::TestWithParam<Sharing> {
       const auto mine = [&](const torch::Tensor& whole) { return part(whole, first, rows_[r], c.channels_last); };
       const std::vector<torch::Tensor> x = {mine(whole_.x)};
       const auto out = forward(x, whole_.weight, whole_.bias, mine(whole_.residual), c.notation, kKey, kEps, "relu",
-                               false, group_of(rank), rank, c.ranks(), true);
+                               false, group_of(rank), rank, c.ranks(), true, {}, {}, {}, {}, false);
       y[r] = std::get<0>(out);
       mean[r] = std::get<1>(out).select(1, kMean);
       const auto gradients =

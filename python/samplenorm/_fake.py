@@ -54,14 +54,14 @@ def _mask(x: Tensor, sizes: Sequence[Any], by_point: bool) -> Tensor:
 @torch.library.register_fake("samplenorm::sampled_batch_norm", allow_override=True)  # type: ignore[untyped-decorator]
 def _forward(x: list[Tensor], weight: Tensor | None, bias: Tensor | None, residual: Tensor | None, spec: str, key: Tensor, eps: float,
              activation: str = IDENTITY, lean: bool = False, group: str = "", rank: int = 0, ranks: int = 1,
-             keep: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+             keep: bool = False, *running: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     first, sizes, channels_last = x[0], _sizes(x), _is_channels_last(x[0])
     chunks, groups, room = _plan_sizes(spec, sizes, ranks, bool(group))
     room = room if keep else 0
     kind = torch.float64 if first.dtype == torch.float64 else torch.float32
     is_empty = all(isinstance(size, int) for size in sizes) and 0 in sizes
     new = first.new_zeros if is_empty else first.new_empty
-    statistics = new([chunks, _LINES_BEFORE_GROUP_MEANS + groups, sizes[1]], dtype=kind)
+    statistics = new([chunks, _LINES_BEFORE_GROUP_MEANS + 2 * groups, sizes[1]], dtype=kind)
     by_point = channels_last or prod(sizes[2:]) == 1  # the channels of a point lie side by side
     sample = first.new_empty([room, sizes[1]]) if by_point else first.new_empty([sizes[1], room]).t()
     has_mask = keep and residual is not None and activation != IDENTITY
@@ -78,8 +78,3 @@ def _backward(dy: Tensor, x: list[Tensor], weight: Tensor | None, bias: Tensor |
     dx = [_empty(part, part.shape, channels_last) for part in x] if want_dx else []
     dresidual = _empty(dy, dy.shape, channels_last) if has_mask and want_dx else dy.new_empty([0])
     return dx, statistics.new_empty([statistics.shape[2]]), statistics.new_empty([statistics.shape[2]]), dresidual
-
-
-@torch.library.register_fake("samplenorm::update_running_statistics_", allow_override=True)  # type: ignore[untyped-decorator]
-def _update(*args: Any) -> None:
-    """Writes into buffers, which stay as large as they are."""

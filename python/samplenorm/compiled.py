@@ -17,11 +17,11 @@ from samplenorm._library import ops
 
 _NORMS = (ops.sampled_batch_norm, ops.sampled_batch_norm.default)
 _INPUTS, _RESIDUAL, _ACTIVATION = 0, 3, 7  # arguments of the operator
+_RUNNING = slice(13, 16)
 _ADDITIONS = (operator.add, operator.iadd, torch.add, "add", "add_")
 _IN_PLACE = (operator.iadd, "add_")
 _WRITING_OPERATORS = {operator.setitem, operator.delitem, *(getattr(operator, name) for name in (
     "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow", "irshift", "isub", "itruediv", "ixor"))}
-_COUNTS = (ops.update_running_statistics_, ops.update_running_statistics_.default)
 
 
 def backend(graph: fx.GraphModule, example_inputs: list[Any], **options: Any) -> Callable[..., Any]:
@@ -89,9 +89,9 @@ def _between(first: fx.Node, last: fx.Node) -> list[fx.Node]:
 
 
 def _may_write(node: fx.Node) -> bool:
-    """Whether it may write to one of its arguments, other than to count a batch."""
+    """Whether it may write to one of its arguments, other than running statistics."""
     target: Any = node.target
-    if node.op in ("placeholder", "get_attr", "output") or target in _COUNTS:
+    if node.op in ("placeholder", "get_attr", "output") or target in _NORMS:
         return False
     schemas = [getattr(target, "_schema", None), getattr(getattr(target, "default", None), "_schema", None)]
     name = target if isinstance(target, str) else getattr(target, "__name__", "")
@@ -101,7 +101,7 @@ def _may_write(node: fx.Node) -> bool:
 
 def _share_buffers(nodes: list[fx.Node], others: list[fx.Node]) -> bool:
     """Whether the others use running statistics that the nodes move."""
-    buffers = {buffer for node in nodes if node.target in _COUNTS for buffer in node.args[:3]}
+    buffers = {buffer for node in nodes if node.target in _NORMS for buffer in node.args[_RUNNING]}
     return any(buffer in other.all_input_nodes for other in others for buffer in buffers)
 
 

@@ -49,6 +49,7 @@ class Call:
     def __init__(self, layer: "BatchNorm", inputs: Sequence[Tensor], key: Tensor, counted: bool) -> None:
         self.layer, self.inputs, self.key, self.counted = layer, inputs, key, counted
         self.parameters, self.spec, self.eps = (layer.weight, layer.bias), layer.spec, layer.eps
+        self.running = layer.running_statistics()
 
     def run(self, residual: Tensor | None = None, activation: str = IDENTITY, lean: bool = False, by: str = "") -> Tensor:
         """`by` is what used the output, if nothing was taken in."""

@@ -19,7 +19,7 @@ from samplenorm.samples import Group, sample_of
 
 Model = TypeVar("Model", bound=nn.Module)
 _PLAIN = (Tensor, nn.Parameter)
-_MEAN, _UNBIASED_VAR = 0, 2  # lines of the operator's statistics
+_NONE_RUNNING = (None, None, None, None, False)
 
 
 class BatchNorm(Draws, _BatchNorm):
@@ -141,30 +141,27 @@ class BatchNorm(Draws, _BatchNorm):
         return any([tensor.requires_grad for tensor in tensors])
 
     def normalize(self, call: Call, residual: Tensor | None, activation: str, lean: bool) -> Tensor:
-        y, statistics, *_ = ops.sampled_batch_norm(call.inputs, *call.parameters, residual, call.spec, call.key, call.eps, activation, lean,
-                                                   self.group, self.rank, self.ranks)
+        running = _NONE_RUNNING if call.counted else call.running
+        y: Tensor = ops.sampled_batch_norm(call.inputs, *call.parameters, residual, call.spec, call.key, call.eps, activation, lean,
+                                           self.group, self.rank, self.ranks, False, *running)[0]
         if not call.counted:
             call.counted = True
             if self._uncounted is not None:
                 self.__dict__["_uncounted"] = None
             if not torch.compiler.is_compiling() and self.few_points is not None:
                 self._report_points(call.inputs)
-            self._count(call.inputs[0], statistics)
         return y
 
-    def _count(self, input: Tensor, statistics: Tensor) -> None:
+    def running_statistics(self) -> tuple[Any, ...]:
+        """What the operator moves, and how."""
         if not self.track_running_stats or self.running_mean is None:
-            return
+            return _NONE_RUNNING
         batches = self.num_batches_tracked
         if batches is None:  # as in models that were saved before there was one
-            batches = torch.zeros((), dtype=torch.long, device=input.device)
-        if input.numel() == 0 and not self.group:
-            batches.add_(1)
-        else:
-            # None, which torch.optim.swa_utils.update_bn sets for a while, is the mean of all batches.
-            momentum = self.momentum if self._decay is None or self.momentum is None else self._decay
-            ops.update_running_statistics_(self.running_mean, self.running_var, batches, statistics.select(1, _MEAN),
-                                           statistics.select(1, _UNBIASED_VAR), momentum, self._first_is_batch)
+            batches = torch.zeros((), dtype=torch.long, device=self.running_mean.device)
+        # None, which torch.optim.swa_utils.update_bn sets for a while, is the mean of all batches.
+        momentum = self.momentum if self._decay is None or self.momentum is None else self._decay
+        return self.running_mean, self.running_var, batches, momentum, self._first_is_batch
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

@@ -329,6 +329,9 @@ def test_every_operator_passes_torchs_operator_check(spec):
     torch.library.opcheck(ops.sampled_batch_norm.default, ([x], weight, bias, None, spec, key, 1e-5, "silu"))
     residual = torch.randn(8, 3, 4, 3, requires_grad=True)
     torch.library.opcheck(ops.sampled_batch_norm.default, ([x], weight, bias, residual, spec, key, 1e-5, "relu"))
+    running = (torch.zeros(3), torch.ones(3), torch.tensor(0), None, True)
+    torch.library.opcheck(ops.sampled_batch_norm.default,
+                          ([x], weight, bias, residual, spec, key, 1e-5, "relu", False, "", 0, 1, False, *running))
     with torch.no_grad():
         _, statistics, sample, _ = ops.sampled_batch_norm([x], weight, bias, None, spec, key, 1e-5, "relu", keep=True)
         torch.library.opcheck(ops.sampled_batch_norm_backward.default,
@@ -338,8 +341,6 @@ def test_every_operator_passes_torchs_operator_check(spec):
 def test_the_smaller_operators_pass_torchs_operator_check():
     ops = torch.ops.samplenorm
     key = torch.tensor([7, 3, 2, 5])
-    torch.library.opcheck(ops.update_running_statistics_.default,
-                          (torch.zeros(3), torch.ones(3), torch.tensor(0), torch.randn(2, 3), torch.rand(2, 3), None, True))
     mean, std = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
     torch.library.opcheck(ops.virtual_rows.default, ([2, 3, 8, 8], mean, std, None, key, 0))
     root = ops.root_of_spectrum(torch.eye(3, dtype=torch.complex128).expand(8, 8, 3, 3))

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace samplenorm {
@@ -33,6 +34,8 @@ class Communicator {
   virtual int size() const = 0;
   /// Ranks on this machine, this one included.
   virtual int ranks_on_this_machine() const { return size(); }
+  /// Whether it is a group of torch.distributed that reduces tensors on this kind of device ("cuda").
+  virtual bool serves(std::string_view /*device*/) const { return false; }
 
   /// values, summed over the ranks, take the place of the values on each.
   void sum(std::span<double> values);
