@@ -8,23 +8,27 @@
 namespace samplenorm {
 namespace {
 
-at::Tensor finished(const at::Tensor& tensor) {
-  static const auto wait = registered<at::Tensor(const at::Tensor&)>("_c10d_functional::wait_tensor");
-  return wait.call(tensor);  // of the stream, not of the host
+/// Calls a functional collective and lets the stream, not the host, wait for it. Boxed: versions of torch differ in the
+/// type of the group.
+template <class... Arguments>
+at::Tensor collective(const char* name, const Arguments&... arguments) {
+  const auto call = [](const char* operator_name, auto... boxed) {
+    torch::jit::Stack stack{boxed...};
+    c10::Dispatcher::singleton().findSchemaOrThrow(operator_name, "").callBoxed(stack);
+    return stack.front();
+  };
+  return call("_c10d_functional::wait_tensor", call(name, c10::IValue(arguments)...)).toTensor();
 }
 
 }  // namespace
 
 at::Tensor gathered_moments(const at::Tensor& moments, std::string_view group, int64_t ranks) {
-  static const auto gather =
-      registered<at::Tensor(const at::Tensor&, c10::SymInt, std::string)>("_c10d_functional::all_gather_into_tensor");
-  return finished(gather.call(one_block(moments).contiguous(), ranks, std::string(group)));
+  return collective("_c10d_functional::all_gather_into_tensor", one_block(moments).contiguous(), ranks,
+                    std::string(group));
 }
 
 at::Tensor reduced_sums(const at::Tensor& sums, std::string_view group) {
-  static const auto reduce =
-      registered<at::Tensor(const at::Tensor&, std::string, std::string)>("_c10d_functional::all_reduce");
-  return finished(reduce.call(sums.sum(0, /*keepdim=*/true), "sum", std::string(group)));
+  return collective("_c10d_functional::all_reduce", sums.sum(0, /*keepdim=*/true), "sum", std::string(group));
 }
 
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
