@@ -7,17 +7,27 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
-#include "cli/allocator.h"
 #include "cli/commands.h"
 #include "cli/processes.h"
 #include "cli/stop_signal.h"
 #include "samplenorm/error.h"
+#include "samplenorm/memory.h"
 
 namespace samplenorm::cli {
 namespace {
+
+/// For comparisons the environment can have less: SAMPLENORM_ALLOCATOR=malloc leaves libtorch's allocator as it is, and
+/// =system all, so that another malloc can be preloaded.
+Pages pages_wished() {
+  const char* wish = std::getenv("SAMPLENORM_ALLOCATOR");
+  const std::string_view word = wish != nullptr ? wish : "";
+  return word == "system" ? Pages::kReturned : word == "malloc" ? Pages::kKeptByMalloc : Pages::kKept;
+}
 
 std::string join(int count, char** words) {
   std::string line;
@@ -62,7 +72,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using samplenorm::cli::fail;
-  samplenorm::cli::keep_pages();
+  samplenorm::keep_pages(samplenorm::cli::pages_wished());
   try {
     return samplenorm::cli::run(argc, argv);
   } catch (const samplenorm::cli::Stopped& stopped) {

@@ -19,6 +19,7 @@ from samplenorm.dataset_stats import DatasetStats, dataset_stats
 from samplenorm.draws import set_epoch, set_seed, set_step
 from samplenorm.freezing import freeze, unfreeze
 from samplenorm.fusing import Report, fuse, report
+from samplenorm.memory import keep_pages
 from samplenorm.methods import methods
 from samplenorm.modules import (
     BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, SampledBatchNorm1d, SampledBatchNorm2d, SampledBatchNorm3d)
@@ -29,6 +30,6 @@ from samplenorm.virtual_batch import VirtualBatch
 
 __all__ = [
     "BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conversion", "DatasetStats", "Group", "Report", "SampledBatchNorm1d",
-    "SampledBatchNorm2d", "SampledBatchNorm3d", "VirtualBatch", "convert", "dataset_stats", "freeze", "fuse", "methods", "recalibrate",
-    "report", "restore", "set_epoch", "set_seed", "set_step", "sync", "unfreeze", "__version__",
+    "SampledBatchNorm2d", "SampledBatchNorm3d", "VirtualBatch", "convert", "dataset_stats", "freeze", "fuse", "keep_pages", "methods",
+    "recalibrate", "report", "restore", "set_epoch", "set_seed", "set_step", "sync", "unfreeze", "__version__",
 ]

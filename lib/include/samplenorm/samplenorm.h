@@ -4,6 +4,7 @@
 
 #include "samplenorm/communicator.h"
 #include "samplenorm/error.h"
+#include "samplenorm/memory.h"
 #include "samplenorm/norm.h"
 #include "samplenorm/notation.h"
 #include "samplenorm/sample.h"

@@ -1,13 +1,13 @@
-#include "cli/allocator.h"
+#include "samplenorm/memory.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <sys/mman.h>
+#include <torch/library.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -15,7 +15,7 @@
 #include <malloc.h>
 #endif
 
-namespace samplenorm::cli {
+namespace samplenorm {
 namespace {
 
 /// Gives a large tensor the place that the last one of its size had, which is still in the cache and has its pages.
@@ -32,6 +32,20 @@ class KeepingAllocator final : public c10::Allocator {
 
   void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
 
+  /// Frees what is kept, and keeps nothing of what comes back; or begins to keep again.
+  void keep(bool wanted) {
+    const std::lock_guard lock(mutex_);
+    most_kept_bytes_ = wanted ? kMostKept : 0;
+    if (wanted) return;
+    for (const auto& [bytes, places] : free_)
+      for (void* place : places) {
+        std::free(blocks_.at(place).begin);
+        blocks_.erase(place);
+      }
+    free_.clear();
+    kept_bytes_ = 0;
+  }
+
   static KeepingAllocator& instance() {
     static auto* allocator = new KeepingAllocator;  // never destroyed: tensors may outlive everything
     return *allocator;
@@ -41,6 +55,8 @@ class KeepingAllocator final : public c10::Allocator {
   static constexpr size_t kLarge = 256 << 10;
   static constexpr size_t kHugePage = 2 << 20;
   static constexpr size_t kPage = 4 << 10;
+  inline static const size_t kMostKept =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) / 4 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
   // Tensors that begin at the same place within their pages get into each other's way in caches and memory banks.
   static constexpr size_t kColours = 16;
@@ -99,26 +115,38 @@ class KeepingAllocator final : public c10::Allocator {
   std::unordered_map<void*, Block> blocks_;  ///< by the address that a tensor gets
   size_t next_colour_ = 0;
   std::unordered_map<size_t, std::vector<void*>> free_;
-  size_t kept_bytes_ = 0;
-  const size_t most_kept_bytes_ =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) / 4 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t kept_bytes_ = 0, most_kept_bytes_ = kMostKept;
 };
+
+/// glibc gives every large block a mapping of its own, and returns it when it is freed. Once set, its thresholds do not
+/// adapt themselves any more: what they return to is where they begin.
+void let_malloc_keep([[maybe_unused]] bool keep) {
+#ifdef __GLIBC__
+  constexpr int kDefault = 128 << 10;
+  mallopt(M_MMAP_THRESHOLD, keep ? 1 << 30 : kDefault);
+  mallopt(M_TRIM_THRESHOLD, keep ? -1 : kDefault);
+  mallopt(M_TOP_PAD, keep ? 64 << 20 : kDefault);
+  if (!keep) malloc_trim(0);
+#endif
+}
 
 }  // namespace
 
-// glibc gives every large block a mapping of its own and returns it to the kernel when it is freed, so the next step
-// faults in (and the kernel zeroes) the same megabytes again: a pass over the activations that normalization would be
-// charged with, its own and its rivals'.
-void keep_pages() {
-  const char* wish = std::getenv("SAMPLENORM_ALLOCATOR");
-  if (wish != nullptr && wish == std::string_view("system")) return;
-#ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, -1);
-  mallopt(M_TOP_PAD, 64 << 20);
-#endif
-  if (wish != nullptr && wish == std::string_view("malloc")) return;
-  c10::SetCPUAllocator(&KeepingAllocator::instance(), /*priority=*/1);
+void keep_pages(Pages pages) {
+  static Pages now = Pages::kReturned;
+  static c10::Allocator* const before = c10::GetCPUAllocator();
+  const bool tensors = pages == Pages::kKept;
+  if ((pages == Pages::kReturned) != (now == Pages::kReturned)) let_malloc_keep(pages != Pages::kReturned);
+  if (tensors || now == Pages::kKept) {
+    KeepingAllocator& keeping = KeepingAllocator::instance();
+    keeping.keep(tensors);
+    c10::SetCPUAllocator(tensors ? &keeping : before, /*priority=*/1);
+  }
+  now = pages;
 }
 
-}  // namespace samplenorm::cli
+TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
+  library.def("keep_pages(bool keep) -> ()", [](bool keep) { keep_pages(keep ? Pages::kKept : Pages::kReturned); });
+}
+
+}  // namespace samplenorm

@@ -1,0 +1,63 @@
+#include "samplenorm/memory.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cstring>
+
+namespace samplenorm {
+namespace {
+
+constexpr size_t kSmall = 1000;
+constexpr size_t kLarge = 8 << 20;
+
+c10::Allocator& kept() {
+  keep_pages();
+  return *c10::GetCPUAllocator();
+}
+
+TEST(KeepPages, GivesAndTakesMemoryByItsAddressAlone) {
+  for (const size_t bytes : {kSmall, kLarge}) {
+    void* place = kept().raw_allocate(bytes);
+    std::memset(place, 1, bytes);
+    kept().raw_deallocate(place);
+  }
+}
+
+TEST(KeepPages, GivesALargeTensorThePlaceOfTheLastOfItsSize) {
+  const void* first = kept().allocate(kLarge).get();
+  EXPECT_EQ(kept().allocate(kLarge).get(), first);
+}
+
+TEST(KeepPages, AttachesTheDeleterThatItNames) {
+  for (const size_t bytes : {kSmall, kLarge}) EXPECT_EQ(kept().allocate(bytes).get_deleter(), kept().raw_deleter());
+}
+
+TEST(KeepPages, ServesConvolutionsForwardAndBackward) {
+  kept();
+  torch::nn::Conv2d conv(torch::nn::Conv2dOptions(16, 16, 3));
+  const auto x = torch::randn({8, 16, 32, 32}).contiguous(torch::MemoryFormat::ChannelsLast).requires_grad_();
+  conv(x).sum().backward();
+  EXPECT_TRUE(x.grad().isfinite().all().item<bool>());
+}
+
+TEST(KeepPages, CanBeUndoneAndDoneAgainWhileTensorsLive) {
+  keep_pages(Pages::kReturned);
+  c10::Allocator* plain = c10::GetCPUAllocator();
+  torch::Tensor before = torch::ones({1 << 20});
+  keep_pages();
+  EXPECT_NE(c10::GetCPUAllocator(), plain);
+  torch::Tensor between = torch::ones({1 << 20});
+  keep_pages(Pages::kReturned);
+  EXPECT_EQ(c10::GetCPUAllocator(), plain);
+  before.reset();  // by the allocator that it came from
+  EXPECT_EQ(between.sum().item<float>(), 1 << 20);
+  between.reset();
+  keep_pages();
+  const void* anew = torch::empty({1 << 20}).data_ptr();
+  EXPECT_EQ(torch::empty({1 << 20}).data_ptr(), anew);
+}
+
+}  // namespace
+}  // namespace samplenorm
