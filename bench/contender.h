@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/layer_case.h"
 #include "bench/limit.h"
@@ -21,6 +22,8 @@ class Contender {
   /// What they computed.
   virtual LayerAnswer answer() = 0;
   virtual void release() = 0;
+  /// How many layers a call runs through.
+  virtual int layers() const { return 1; }
 };
 
 /// A layer as users call it: torch's or ours, through autograd.
@@ -28,6 +31,10 @@ std::unique_ptr<Contender> autograd_contender(std::shared_ptr<Norm> layer, const
 
 /// Our operators, called below autograd. Null for a norm that is no sampled batch norm.
 std::unique_ptr<Contender> raw_contender(const std::shared_ptr<Norm>& layer, const LayerTensors& tensors);
+
+/// Several layers of one kind, each with tensors of its own: forward through all of them, then backward in reverse, as
+/// in a network, where a layer never finds its tensors in the cache. It gives no answer.
+std::unique_ptr<Contender> ring_contender(std::vector<std::unique_ptr<Contender>> layers);
 
 /// Moves the bytes of the case and computes no answer.
 std::unique_ptr<Contender> limit_contender(const LayerTensors& tensors, Stores stores);

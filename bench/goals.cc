@@ -133,6 +133,15 @@ Goal measure(const Rule& rule, const Measurements& all, const std::string& forma
   return goal;
 }
 
+/// The scores of one norm's measurements of a class.
+std::vector<double> scores(const Measurements& all, const char* norm, const Class& is_of_class, const Score& score) {
+  std::vector<double> values;
+  for (const auto& measurement : all)
+    if (measurement.norm == norm && is_of_class(measurement))
+      if (const auto value = score(all, measurement)) values.push_back(*value);
+  return values;
+}
+
 }  // namespace
 
 bool is_large(const std::vector<int64_t>& sizes) {
@@ -156,6 +165,45 @@ std::vector<Goal> goals_by_format(const Measurements& all) {
     for (const char* format : {kChannelsLast, kContiguous}) list.push_back(measure(rule, all, format));
   }
   return list;
+}
+
+std::vector<Goal> ring_goals(const Measurements& all) {
+  constexpr const char* kNorm = "LS-1/64";
+  constexpr int64_t kBytes = 10'000'000;
+  const auto of = [](Fusion fusion, const char* format) {
+    return [=](const Measurement& m) {
+      const int64_t bytes = 4 * m.sizes[0] * m.sizes[1] * m.sizes[2] * m.sizes[3];
+      return m.fusion == fusion && (*format == 0 || (m.format == format && bytes >= kBytes));
+    };
+  };
+  const Class large_relu = of(Fusion::kRelu, kChannelsLast), plain = of(Fusion::kNone, "");
+  const auto mean = [&](Goal goal, const Class& is_of_class, const Score& score) {
+    if (const auto values = scores(all, kNorm, is_of_class, score); !values.empty())
+      goal.value = geometric_mean(values);
+    return goal;
+  };
+  Goal worst{"ring_exact_bn",
+             "Speed of our exact BN, forward and backward, against libtorch's, the worst of all shapes and formats",
+             "",
+             std::nullopt,
+             1.0,
+             1.3};
+  if (const auto values = scores(all, kExactNorm, plain, against(kTorch, kAutograd)); !values.empty())
+    worst.value = *std::ranges::min_element(values);
+  return {
+      mean({"ring_forward", "Speed of LS-1/64+ReLU's forward in parts of a copy, channels_last, 10 MB and more", "",
+            std::nullopt, 0.90, 1.0},
+           large_relu, against_limit(&Seconds::forward)),
+      mean({"ring_backward", "Speed of LS-1/64+ReLU's backward in parts of triad, channels_last, 10 MB and more", "",
+            std::nullopt, 0.80, 0.95},
+           large_relu, against_limit(&Seconds::backward)),
+      mean(
+          {"ring_torch",
+           "Speed of LS-1/64+ReLU, forward and backward, against libtorch's, pages kept for both, channels_last, 10 MB "
+           "and more",
+           "", std::nullopt, 2.5, 3.5},
+          large_relu, against(kTorch, kAutograd)),
+      worst};
 }
 
 std::string verdict(const Goal& goal) {

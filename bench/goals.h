@@ -34,6 +34,9 @@ std::vector<Goal> goals(const Measurements& all);
 /// Those goals that are over both memory formats, for each of these alone.
 std::vector<Goal> goals_by_format(const Measurements& all);
 
+/// Those of `bench layer --ring`, which take LS-1/64 alone.
+std::vector<Goal> ring_goals(const Measurements& all);
+
 /// "reached", "missed", "aim reached", "not measured".
 std::string verdict(const Goal& goal);
 

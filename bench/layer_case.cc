@@ -32,6 +32,17 @@ LayerTensors make_tensors(const LayerCase& layer_case) {
   return tensors;
 }
 
+LayerTensors copy_of(const LayerTensors& tensors) {
+  const auto copy = [](const torch::Tensor& from) {
+    return from.defined() ? from.detach().clone().requires_grad_(from.requires_grad()) : torch::Tensor();
+  };
+  return {.x = copy(tensors.x),
+          .weight = copy(tensors.weight),
+          .bias = copy(tensors.bias),
+          .residual = copy(tensors.residual),
+          .dy = copy(tensors.dy)};
+}
+
 std::shared_ptr<Norm> make_layer(const std::string& norm, const LayerTensors& tensors, Fusion fusion) {
   auto layer = models::norm_by_name(norm, tensors.weight.size(0), has_relu(fusion));
   const torch::NoGradGuard no_gradients;

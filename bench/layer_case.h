@@ -36,6 +36,9 @@ struct LayerTensors {
 /// Cases that differ in their format only get the same values.
 LayerTensors make_tensors(const LayerCase& layer_case);
 
+/// The same values in memory of their own.
+LayerTensors copy_of(const LayerTensors& tensors);
+
 /// What a layer computes. What a contender does not compute is undefined.
 struct LayerAnswer {
   torch::Tensor y;

@@ -19,9 +19,10 @@ void call(Contender& contender, Seconds& seconds) {
   contender.backward();
   const double after_backward = watch.seconds();
   contender.release();
-  seconds.forward.push_back(after_forward);
-  seconds.backward.push_back(after_backward - after_forward);
-  seconds.both.push_back(after_backward);
+  const double layers = contender.layers();
+  seconds.forward.push_back(after_forward / layers);
+  seconds.backward.push_back((after_backward - after_forward) / layers);
+  seconds.both.push_back(after_backward / layers);
 }
 
 int64_t page_faults() {

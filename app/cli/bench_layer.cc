@@ -31,7 +31,7 @@ using bench::Seconds;
 struct BenchOptions {
   std::string norms = kDefaultNorms;
   std::vector<std::string> shapes;
-  bool quick = false;
+  bool quick = false, ring = false;
   std::string json;
 };
 
@@ -54,8 +54,8 @@ std::vector<int64_t> parse_shape(const std::string& text) {
   return sizes.size() == 4 ? sizes : std::vector<int64_t>();
 }
 
-std::vector<std::vector<int64_t>> shapes_to_time(const std::vector<std::string>& names) {
-  if (names.empty()) return bench::standard_shapes();
+std::vector<std::vector<int64_t>> shapes_to_time(const std::vector<std::string>& names, bool ring) {
+  if (names.empty()) return ring ? bench::ring_shapes() : bench::standard_shapes();
   std::vector<std::vector<int64_t>> shapes;
   for (const auto& name : names) shapes.push_back(parse_shape(name));
   return shapes;
@@ -87,10 +87,7 @@ void print(const Measurements& all, const std::vector<int64_t>& shape, const std
   fmt::print("{}\n", text_table(rows));
 }
 
-void print_goals(const Measurements& all) {
-  auto goals = bench::goals(all);
-  const auto by_format = bench::goals_by_format(all);
-  goals.insert(goals.end(), by_format.begin(), by_format.end());
+void print_goals(const std::vector<bench::Goal>& goals) {
   std::vector<std::vector<std::string>> rows{{"goal (larger is better)", "value", "must", "aim", "verdict"}};
   for (const auto& goal : goals) {
     rows.push_back({goal.id + (goal.format.empty() ? "" : ", " + goal.format + " alone"),
@@ -107,15 +104,18 @@ void run_bench_layer(const BenchOptions& options, const std::string& command) {
   const Undisturbed undisturbed;
 
   const auto norms = contenders(options.norms);
-  const auto shapes = shapes_to_time(options.shapes);
+  const auto shapes = shapes_to_time(options.shapes, options.ring);
+  const auto fusions = options.ring ? std::vector{bench::Fusion::kNone, bench::Fusion::kRelu}
+                                    : std::vector(std::begin(bench::kFusions), std::end(bench::kFusions));
   const auto& effort = options.quick ? bench::kQuickEffort : bench::kFullEffort;
-  fmt::print("One layer, forward and backward, float32, on {}, {}\n\n", machine_line(), bench::onednn_version());
+  fmt::print("One layer, forward and backward, float32, {}on {}, {}\n\n",
+             options.ring ? "of a ring of layers, which a network is, " : "", machine_line(), bench::onednn_version());
   Measurements all;
   int64_t done = 0;
-  Progress progress(static_cast<int64_t>(shapes.size() * std::size(bench::kFusions)), "cases");
+  Progress progress(static_cast<int64_t>(shapes.size() * fusions.size()), "cases");
   for (const auto& shape : shapes) {
-    for (const auto fusion : bench::kFusions) {
-      auto measurements = bench::bench_layer(shape, fusion, norms, effort);
+    for (const auto fusion : fusions) {
+      auto measurements = (options.ring ? bench::bench_ring : bench::bench_layer)(shape, fusion, norms, effort);
       all.insert(all.end(), std::make_move_iterator(measurements.begin()), std::make_move_iterator(measurements.end()));
       progress.update(++done, fmt::format("{} on {}", name_of(fusion), bench::shape_name(shape)));
     }
@@ -123,12 +123,16 @@ void run_bench_layer(const BenchOptions& options, const std::string& command) {
     for (const char* format : {bench::kChannelsLast, bench::kContiguous}) print(all, shape, format);
     std::fflush(stdout);
   }
-  print_goals(all);
+  const auto goals = options.ring ? bench::ring_goals(all) : bench::goals(all);
+  const auto by_format = options.ring ? std::vector<bench::Goal>() : bench::goals_by_format(all);
+  print_goals(goals);
+  if (!options.ring) print_goals(by_format);
   if (!file) return;
+  record["ring"] = options.ring;
   record["onednn"] = bench::onednn_version();
   record["measurements"] = measurement_records(all);
-  record["goals"] = goal_records(bench::goals(all));
-  record["goals_by_format"] = goal_records(bench::goals_by_format(all));
+  record["goals"] = goal_records(goals);
+  record["goals_by_format"] = goal_records(by_format);
   file->write(record);
 }
 
@@ -147,6 +151,9 @@ void add_bench_layer(CLI::App& bench, const std::string& command) {
           "", "shape"))
       ->allow_extra_args(false)
       ->type_name("N,C,H,W");
+  layer->add_flag(
+      "--ring", options->ring,
+      "Over a ring of layers with tensors of their own, as in a network: none is in the cache when its turn comes");
   layer->add_flag("--quick", options->quick, "Fewer rounds: figures to look at, not to publish");
   layer->add_option("--json", options->json, "Write the measurements to this file too");
   layer->footer("Example:\n  samplenorm bench layer --shape 32,64,56,56 --norm BN,LS-1/64 --json layer.json");
