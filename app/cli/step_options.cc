@@ -37,7 +37,7 @@ bench::StepCase StepOptions::make_case() const {
 }
 
 void add_step_options(CLI::App& command, StepOptions& options) {
-  command.add_option("--model", options.model, "The network: resnet20, resnet50, densenet121, ...")
+  command.add_option("--model", options.model, "The network: resnet20, resnet50, densenet121, mobilenet_v2, ...")
       ->required(options.model.empty())
       ->check(CLI::Validator(problem_of_model, "", "model"))
       ->capture_default_str();

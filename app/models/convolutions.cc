@@ -18,9 +18,9 @@ void initialize_convolution(torch::Tensor& weight, bool selu, Keep keep) {
 
 }  // namespace
 
-torch::nn::Conv2d convolution(int64_t inputs, int64_t outputs, int64_t kernel, int64_t stride) {
+torch::nn::Conv2d convolution(int64_t inputs, int64_t outputs, int64_t kernel, int64_t stride, int64_t groups) {
   return torch::nn::Conv2d(
-      torch::nn::Conv2dOptions(inputs, outputs, kernel).stride(stride).padding(kernel / 2).bias(false));
+      torch::nn::Conv2dOptions(inputs, outputs, kernel).stride(stride).padding(kernel / 2).groups(groups).bias(false));
 }
 
 void initialize(torch::nn::Module& network, const ModelOptions& options, Keep keep) {

@@ -8,8 +8,8 @@
 
 namespace samplenorm::models {
 
-/// Square, padded so that stride 1 keeps the sides (of an odd kernel).
-torch::nn::Conv2d convolution(int64_t inputs, int64_t outputs, int64_t kernel, int64_t stride = 1);
+/// Square, padded so that stride 1 keeps the sides (of an odd kernel). groups = inputs: each channel by itself.
+torch::nn::Conv2d convolution(int64_t inputs, int64_t outputs, int64_t kernel, int64_t stride = 1, int64_t groups = 1);
 
 /// What He's initialization keeps the variance of: the signals forward (fan in) or the gradients backward (fan out).
 enum class Keep { kForward, kBackward };

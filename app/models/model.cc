@@ -4,6 +4,7 @@
 
 #include "models/cifar_resnet.h"
 #include "models/densenet.h"
+#include "models/mobilenet.h"
 #include "models/resnet.h"
 #include "models/small_convnet.h"
 #include "samplenorm/error.h"
@@ -49,6 +50,7 @@ constexpr Entry kModels[] = {
     {"resnet50", "ResNet-50 for ImageNet", 224, 25'557'032, bottleneck_resnet<3, 4, 6, 3>},
     {"resnet101", "ResNet-101 for ImageNet", 224, 44'549'160, bottleneck_resnet<3, 4, 23, 3>},
     {"densenet121", "DenseNet-121 for ImageNet", 224, 7'978'856, make_densenet121},
+    {"mobilenet_v2", "MobileNetV2 for ImageNet", 224, 3'504'872, make_mobilenet_v2},
 };
 
 const Entry& find(const std::string& name) {

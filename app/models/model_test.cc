@@ -42,6 +42,7 @@ TEST(Models, HaveThePublishedNumbersOfParameters) {
   EXPECT_EQ(model_info("resnet50").parameters, 25'557'032);
   EXPECT_EQ(model_info("resnet101").parameters, 44'549'160);
   EXPECT_EQ(model_info("densenet121").parameters, 7'978'856);
+  EXPECT_EQ(model_info("mobilenet_v2").parameters, 3'504'872);
 }
 
 TEST(Models, GiveALogitForEachClass) {
@@ -62,7 +63,7 @@ TEST(Models, HaveConvolutionsInChannelsLast) {
 }
 
 TEST(Models, TrainWithEveryNorm) {
-  for (const char* name : {"small", "resnet20", "resnet18", "resnet50", "densenet121"}) {
+  for (const char* name : {"small", "resnet20", "resnet18", "resnet50", "densenet121", "mobilenet_v2"}) {
     const ModelInfo model = model_info(name);
     const torch::Tensor x = images(4, test_side(model));
     for (const char* norm : {"torch", "BN", "LS-1/64", "FS-1/64", "GN-8", "none"}) {
@@ -77,7 +78,7 @@ TEST(Models, TrainWithEveryNorm) {
 }
 
 TEST(Models, HaveTheSameNamesWithLibtorchsNormAndOurs) {
-  for (const char* name : {"resnet20", "resnet50", "densenet121"}) {
+  for (const char* name : {"resnet20", "resnet50", "densenet121", "mobilenet_v2"}) {
     const auto names = [&](const char* norm) {
       const auto network = make_model(name, {.norm = norm});
       std::vector<std::string> all = network->named_parameters().keys();
@@ -141,6 +142,7 @@ TEST(Models, BeginWithHesDeviations) {
   };
   check("resnet50", true);
   check("densenet121", false);
+  check("mobilenet_v2", true);
 }
 
 TEST(Models, OfSeluRefuseANorm) {
@@ -152,7 +154,7 @@ TEST(Models, NameWhatIsWrong) {
   EXPECT_EQ(
       message_of("resnet19", {}),
       "unknown model 'resnet19', expected one of small, resnet8, resnet20, resnet32, resnet44, resnet56, resnet110, "
-      "resnet18, resnet34, resnet50, resnet101, densenet121");
+      "resnet18, resnet34, resnet50, resnet101, densenet121, mobilenet_v2");
   EXPECT_EQ(message_of("resnet20", {.norm = "BN", .activation = "tanh"}),
             "unknown activation 'tanh', expected relu or selu");
   EXPECT_EQ(message_of("resnet20", {.classes = 0}), "expected a model with at least 1 class, got 0");

@@ -56,6 +56,7 @@ TEST(Names, OfResNetsAreAsManyAsTorchvisionsStateDictHas) {
   EXPECT_EQ(names("resnet18", "").size(), 122u);
   EXPECT_EQ(names("resnet50", "").size(), 320u);
   EXPECT_EQ(names("densenet121", "").size(), 727u);
+  EXPECT_EQ(names("mobilenet_v2", "").size(), 314u);
 }
 
 TEST(Names, OfCifarResNetsHaveNoDownsampling) {
@@ -77,6 +78,18 @@ TEST(Names, OfDenseNetAreTorchvisions) {
   EXPECT_EQ(names("densenet121", "classifier"), (std::vector<std::string>{"classifier.bias", "classifier.weight"}));
   EXPECT_FALSE(names("densenet121", "features.denseblock4.denselayer16.conv2").empty());
   EXPECT_TRUE(names("densenet121", "features.denseblock4.denselayer17").empty());
+}
+
+TEST(Names, OfMobileNetV2AreTorchvisions) {
+  EXPECT_EQ(names("mobilenet_v2", "features.0."), expected({"features.0.0"}, {"features.0.1"}));
+  const std::string first = "features.1.conv.", second = "features.2.conv.";
+  EXPECT_EQ(names("mobilenet_v2", first), expected({first + "0.0", first + "1"}, {first + "0.1", first + "2"}));
+  EXPECT_EQ(names("mobilenet_v2", second),
+            expected({second + "0.0", second + "1.0", second + "2"}, {second + "0.1", second + "1.1", second + "3"}));
+  EXPECT_EQ(names("mobilenet_v2", "features.18"), expected({"features.18.0"}, {"features.18.1"}));
+  EXPECT_TRUE(names("mobilenet_v2", "features.19").empty());
+  EXPECT_EQ(names("mobilenet_v2", "classifier"),
+            (std::vector<std::string>{"classifier.1.bias", "classifier.1.weight"}));
 }
 
 }  // namespace

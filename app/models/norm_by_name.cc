@@ -9,6 +9,9 @@ class TorchBatchNorm : public Norm {
  public:
   explicit TorchBatchNorm(const NormOptions& norm_options)
       : Norm(norm_options), batch_norm_(torch::nn::BatchNorm2dOptions(norm_options.num_features())) {
+    const auto& activation = norm_options.activation();
+    if (activation != "identity" && activation != "relu" && activation != "relu6")
+      throw Error("libtorch's norm: expected the activation identity, relu or relu6, got " + activation);
     // Its tensors become this module's own, not those of a module within, so that their names are torchvision's.
     register_parameter("weight", batch_norm_->weight);
     register_parameter("bias", batch_norm_->bias);
@@ -22,7 +25,8 @@ class TorchBatchNorm : public Norm {
     torch::Tensor y = batch_norm_(x);
     if (residual.defined()) y += residual;
     // In place, as torchvision's models have it: the rival at its best.
-    return options.activation() == "relu" ? y.relu_() : y;
+    if (options.activation() == "relu") return y.relu_();
+    return options.activation() == "relu6" ? torch::hardtanh_(y, 0, 6) : y;
   }
 
   void reset() override {
@@ -48,13 +52,19 @@ class Selu : public Norm {
 }  // namespace
 
 std::shared_ptr<Norm> norm_by_name(const std::string& name, int64_t channels, bool relu) {
-  if (name != kTorchBatchNorm) return make_norm(name, channels, relu);
-  return std::make_shared<TorchBatchNorm>(NormOptions(channels).spec(name).relu(relu));
+  return norm_by_name(NormOptions(channels).spec(name).relu(relu));
 }
 
-std::shared_ptr<Norm> norm_of_model(const ModelOptions& options, int64_t channels, bool activated) {
+std::shared_ptr<Norm> norm_by_name(const NormOptions& options) {
+  if (options.spec() != kTorchBatchNorm) return make_norm(options);
+  return std::make_shared<TorchBatchNorm>(options);
+}
+
+std::shared_ptr<Norm> norm_of_model(const ModelOptions& options, int64_t channels, bool activated,
+                                    const std::string& relu) {
   if (options.make_norm) return options.make_norm(channels, activated);
-  if (options.activation == "relu") return norm_by_name(options.norm, channels, activated);
+  if (options.activation == "relu")
+    return norm_by_name(NormOptions(channels).spec(options.norm).activation(activated ? relu : "identity"));
   if (options.activation != "selu")
     throw Error("unknown activation '" + options.activation + "', expected relu or selu");
   if (options.norm != "none")
