@@ -1,5 +1,7 @@
 #include "bench/profile.h"
 
+#include <ATen/Parallel.h>
+
 #include "bench/quartiles.h"
 #include "bench/step_bench.h"
 #include "models/norm_by_name.h"
@@ -11,13 +13,14 @@ double median(const Seconds& seconds, Phase phase) { return quartiles(seconds.*p
 
 }  // namespace
 
-LayerProfile time_layer(const NetworkLayer& layer, const StepCase& step, const std::vector<std::string>& norms,
-                        const Effort& effort) {
-  LayerProfile profile{.layer = layer, .sampled = {}, .seconds = {}};
+LayerProfile time_layer(const NetworkLayer& layer, const std::string& activation, const StepCase& step,
+                        const std::vector<std::string>& norms, const Effort& effort) {
+  LayerProfile profile{.layer = layer, .activation = activation, .sampled = {}, .bytes = {}, .seconds = {}};
   std::vector<std::unique_ptr<Contender>> contenders;
   for (const auto& norm : norms) {
-    contenders.push_back(layer_contender(layer, step, norm));
+    contenders.push_back(contender_with(layer, activation, step, norm));
     profile.sampled.push_back(sampled_part(*models::norm_by_name(norm, layer.sizes[1]), sizes_with(norm, layer, step)));
+    profile.bytes.push_back(bytes_of(layer, activation, step, norm, profile.sampled.back()));
   }
   std::vector<Contender*> field;
   for (const auto& contender : contenders) field.push_back(contender.get());
@@ -27,8 +30,9 @@ LayerProfile time_layer(const NetworkLayer& layer, const StepCase& step, const s
 
 Profile measure_profile(const StepCase& step, const std::vector<std::string>& norms, const Effort& effort,
                         const ProfileListener& listener) {
-  Profile profile{.norms = norms, .layers = {}, .steps = {}};
+  Profile profile{.norms = norms, .layers = {}, .steps = {}, .threads = at::get_num_threads()};
   const auto layers = layers_of(step.model, step.images);
+  const auto activations = activations_of(step);
   const auto total = static_cast<int64_t>(layers.size()) + 1;
   std::vector<NamedStep> steps;
   for (const auto& norm : norms) steps.push_back(named_step(step, norm));
@@ -36,7 +40,7 @@ Profile measure_profile(const StepCase& step, const std::vector<std::string>& no
   steps.clear();
   listener(1, total, "whole steps");
   for (const auto& layer : layers) {
-    profile.layers.push_back(time_layer(layer, step, norms, effort));
+    profile.layers.push_back(time_layer(layer, activations.at(layer.names.front()), step, norms, effort));
     listener(static_cast<int64_t>(profile.layers.size()) + 1, total, layer.names.front());
   }
   return profile;

@@ -1,15 +1,17 @@
 #pragma once
 
 // How much of a training step normalization takes. Every kind of layer is timed alone, and the whole step (forward,
-// loss, backward, update) too, with all norms in turns. A layer is the norm and what is fused into it: ReLU, a
+// loss, backward, update) too, with all norms in turns. A layer is the norm and what is fused into it: activation,
 // residual, and the concatenation where there is one; norm "none" shows what these alone cost.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/measurement.h"
 #include "bench/network_contenders.h"
+#include "bench/profile_layer.h"
 #include "bench/rounds.h"
 
 namespace samplenorm::bench {
@@ -19,18 +21,21 @@ inline constexpr Effort kProfileEffort{
 
 struct LayerProfile {
   NetworkLayer layer;
-  std::vector<double> sampled;   ///< part of the points in the statistics, of each norm
-  std::vector<Seconds> seconds;  ///< of one such layer, of each norm
+  std::string activation = "relu";
+  std::vector<double> sampled;                   ///< part of the points in the statistics, of each norm
+  std::vector<std::optional<LayerBytes>> bytes;  ///< that one such layer moves, of each norm: bytes_of()
+  std::vector<Seconds> seconds;                  ///< of one such layer, of each norm
 };
 
 struct Profile {
   std::vector<std::string> norms;  ///< the first is the reference
   std::vector<LayerProfile> layers;
   std::vector<Seconds> steps;  ///< of each norm
+  int threads = 1;             ///< that it was measured with
 };
 
-LayerProfile time_layer(const NetworkLayer& layer, const StepCase& step, const std::vector<std::string>& norms,
-                        const Effort& effort);
+LayerProfile time_layer(const NetworkLayer& layer, const std::string& activation, const StepCase& step,
+                        const std::vector<std::string>& norms, const Effort& effort);
 
 /// Hears that `what` is done, so that `done` of `total` timings are.
 using ProfileListener = std::function<void(int64_t done, int64_t total, const std::string& what)>;

@@ -14,9 +14,11 @@ Seconds seconds(double forward, double backward) {
 Profile example() {
   LayerProfile often{.layer = {.names = {"a", "b", "c"}, .sizes = {}, .parts = {}},
                      .sampled = {1, 0.1},
+                     .bytes = {},
                      .seconds = {seconds(1, 2), seconds(0.5, 1)}};
   LayerProfile once{.layer = {.names = {"d"}, .sizes = {}, .parts = {}},
                     .sampled = {1, 0.1},
+                    .bytes = {},
                     .seconds = {seconds(4, 7), seconds(3, 4)}};
   return {.norms = {"torch", "LS-1/64"}, .layers = {often, once}, .steps = {seconds(15, 25), seconds(10, 20)}};
 }
@@ -48,6 +50,35 @@ TEST(NetworkLayers, AreFoundWithTheirFusionsAndCounts) {
   EXPECT_EQ(added, 16);  // one a block
   EXPECT_EQ(layers.front().names.front(), "bn1");
   EXPECT_EQ(layers.front().sizes, (std::vector<int64_t>{2, 64, 32, 32}));
+}
+
+TEST(NetworkLayers, OfMobileNetV2HaveTheirOwnActivations) {
+  const StepCase step = make_step_case("mobilenet_v2", 2, 32);
+  const auto activations = activations_of(step);
+  std::map<std::string, int64_t> counts;
+  for (const auto& layer : layers_of(step.model, step.images))
+    for (const auto& name : layer.names) ++counts[fusion_name(layer.fusion, activations.at(name))];
+  EXPECT_EQ(counts, (std::map<std::string, int64_t>{{"BN", 7}, {"BN+ReLU6", 35}, {"BN+add", 10}}));
+}
+
+TEST(LayerContender, ComputesTheActivationThatTheNetworkHas) {
+  const StepCase step = make_step_case("mobilenet_v2", 4, 32);
+  const NetworkLayer relu{.names = {"a"}, .sizes = {4, 8, 8, 8}, .parts = {8}, .fusion = Fusion::kRelu};
+  const NetworkLayer add{.names = {"b"}, .sizes = {4, 8, 8, 8}, .parts = {8}, .fusion = Fusion::kAddRelu};
+  for (const char* norm : {"torch", "BN"}) {
+    SCOPED_TRACE(norm);
+    const auto output = [&](const NetworkLayer& layer, const char* activation) {
+      const auto contender = contender_with(layer, activation, step, norm);
+      contender->forward();
+      contender->backward();
+      return contender->answer().y.detach();
+    };
+    const auto z = output(relu, "identity");
+    EXPECT_LT(z.min().item<double>(), -1);
+    EXPECT_TRUE(torch::allclose(output(relu, "relu"), z.clamp_min(0)));
+    EXPECT_TRUE(torch::allclose(output(relu, "relu6"), z.clamp(0, 6)));
+    EXPECT_LT(output(add, "identity").min().item<double>(), -1);
+  }
 }
 
 TEST(LayerContender, OfConcatenatedInputsGivesEachNormTheSameNumbers) {

@@ -13,6 +13,8 @@
 #include "cli/commands.h"
 #include "cli/json_file.h"
 #include "cli/machine.h"
+#include "cli/profile_prediction.h"
+#include "cli/profile_text.h"
 #include "cli/progress.h"
 #include "cli/step_options.h"
 #include "cli/text_table.h"
@@ -27,9 +29,7 @@ using bench::Seconds;
 constexpr Phase kForward = &Seconds::forward;
 constexpr Phase kBackward = &Seconds::backward;
 constexpr Phase kBoth = &Seconds::both;
-
-std::string milliseconds(double seconds) { return fmt::format("{:.2f}", 1e3 * seconds); }
-std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
+constexpr int64_t kFloatsToCopy = int64_t{1} << 26;  // 256 MB: far more than caches hold
 
 /// Times are of all layers of a kind together, so that columns add up.
 void print_layers(const Profile& profile) {
@@ -39,7 +39,7 @@ void print_layers(const Profile& profile) {
   for (size_t i = 1; i < profile.norms.size(); ++i) rows.front().push_back(profile.norms[i] + " ms");
   for (const auto& layer : profile.layers) {
     rows.push_back({fmt::format("{} x {}", layer.layer.count(), layer.layer.names.front()),
-                    bench::shape_name(layer.layer.sizes), name_of(layer.layer.fusion),
+                    bench::shape_name(layer.layer.sizes), bench::fusion_name(layer.layer.fusion, layer.activation),
                     milliseconds(bench::seconds_of(layer, 0, kForward)),
                     milliseconds(bench::seconds_of(layer, 0, kBackward)),
                     percent(bench::seconds_of(layer, 0, kBoth) / bench::step_seconds(profile, 0, kBoth))});
@@ -63,7 +63,17 @@ void print_norms(const Profile& profile) {
   fmt::print("{}", text_table(rows));
 }
 
-void run_profile(const StepOptions& options, const std::string& command) {
+/// Profiles with one thread, and compares the prediction from it with `profile`; none where that has one thread too.
+std::optional<bench::PredictionCheck> check_here(const Profile& profile, const bench::StepCase& step,
+                                                 const bench::Effort& effort, bool quick,
+                                                 const bench::ProfileListener& listener) {
+  if (profile.threads < 2) return std::nullopt;
+  const double bandwidth = bench::copy_bandwidth(quick ? kFloatsToCopy / 16 : kFloatsToCopy, /*rounds=*/9);
+  const auto one = bench::measure_profile_with(/*threads=*/1, step, profile.norms, effort, listener);
+  return bench::check_prediction(one, profile, bandwidth);
+}
+
+void run_profile(const StepOptions& options, const PredictionOptions& prediction, const std::string& command) {
   std::optional<JsonFile> file;
   if (!options.json.empty()) file.emplace(options.json);
   auto record = record_header(command);
@@ -76,15 +86,22 @@ void run_profile(const StepOptions& options, const std::string& command) {
     if (!progress) progress.emplace(total, "timings");
     progress->update(done, what);
   };
-  const auto profile = bench::measure_profile(step, options.norm_names(),
-                                              options.quick ? bench::kQuickEffort : bench::kProfileEffort, show);
+  const auto effort = options.quick ? bench::kQuickEffort : bench::kProfileEffort;
+  const auto profile = bench::measure_profile(step, options.norm_names(), effort, show);
+  progress.reset();
+  const auto machine = prediction.machine();
+  std::optional<bench::PredictionCheck> check;
+  if (machine) check = check_here(profile, step, effort, options.quick, show);
   progress.reset();
   print_layers(profile);
   print_norms(profile);
-  fmt::print("\nWith {} normalization, with the ReLU and the residual fused into it, takes {} of a training step.\n",
-             profile.norms.front(), percent(bench::share(profile, 0)));
+  fmt::print(
+      "\nWith {} normalization, with the activation and the residual fused into it, takes {} of a training step.\n",
+      profile.norms.front(), percent(bench::share(profile, 0)));
+  if (machine) print_prediction(profile, *machine, check ? &*check : nullptr);
   if (!file) return;
   record.update(bench::profile_record(profile));
+  if (machine) record["prediction"] = bench::prediction_record(profile, *machine, check ? &*check : nullptr);
   add_to_record(step, record);
   file->write(record);
 }
@@ -97,10 +114,16 @@ void add_profile(CLI::App& program, const std::string& command) {
   auto options = std::make_shared<StepOptions>();
   options->norms = "torch,BN,LS-1/64,FS-1/64";
   add_step_options(*profile, *options);
-  profile->footer(
+  auto prediction = std::make_shared<PredictionOptions>();
+  add_prediction_options(*profile, *prediction);
+  profile->footer(fmt::format(
       "Savings are against the first norm.\n\n"
-      "Example:\n  samplenorm profile --model resnet50 --norm torch,LS-1/64,none --batch 16");
-  profile->callback([options, command] { run_profile(*options, command); });
+      "--cores and --bandwidth: {} The model is checked here: the step of all threads against its prediction from one "
+      "thread.\n\n"
+      "Example:\n  samplenorm profile --model resnet50 --norm torch,LS-1/64,none --batch 16\n"
+      "  samplenorm profile --model mobilenet_v2 --norm torch,LS-1/64 --cores 64 --bandwidth 200",
+      bench::kPredictionModel));
+  profile->callback([options, prediction, command] { run_profile(*options, *prediction, command); });
 }
 
 }  // namespace samplenorm::cli
