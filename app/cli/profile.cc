@@ -65,10 +65,9 @@ void print_norms(const Profile& profile) {
 
 /// Profiles with one thread, and compares the prediction from it with `profile`; none where that has one thread too.
 std::optional<bench::PredictionCheck> check_here(const Profile& profile, const bench::StepCase& step,
-                                                 const bench::Effort& effort, bool quick,
-                                                 const bench::ProfileListener& listener) {
+                                                 const bench::Effort& effort, const bench::ProfileListener& listener) {
   if (profile.threads < 2) return std::nullopt;
-  const double bandwidth = bench::copy_bandwidth(quick ? kFloatsToCopy / 16 : kFloatsToCopy, /*rounds=*/9);
+  const double bandwidth = bench::copy_bandwidth(kFloatsToCopy, /*rounds=*/9);
   const auto one = bench::measure_profile_with(/*threads=*/1, step, profile.norms, effort, listener);
   return bench::check_prediction(one, profile, bandwidth);
 }
@@ -91,7 +90,7 @@ void run_profile(const StepOptions& options, const PredictionOptions& prediction
   progress.reset();
   const auto machine = prediction.machine();
   std::optional<bench::PredictionCheck> check;
-  if (machine) check = check_here(profile, step, effort, options.quick, show);
+  if (machine) check = check_here(profile, step, effort, show);
   progress.reset();
   print_layers(profile);
   print_norms(profile);
