@@ -95,6 +95,7 @@ double plain_derivative(double z, double parameter) {
          .kind = formulas::Name::kKind,                                     \
          .piecewise_linear = formulas::Name::kPiecewiseLinear,              \
          .slope = formulas::Name::slope(formulas::Name::kDefaultParameter), \
+         .limit = formulas::Name::kLimit,                                   \
          .parameter = formulas::Name::kDefaultParameter,                    \
          .value_float = Name##_value_float,                                 \
          .value_double = Name##_value_double,                               \

@@ -3,6 +3,7 @@
 // Activations as the kernels see them: y = f(z) between normalization and output. Their formulas are in activations/,
 // one file each.
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,12 +14,14 @@ namespace samplenorm {
 /// Plain data, made by find_activation().
 struct Activation {
   std::string_view name = "identity";  ///< in the registry: without a parameter
-  /// ReLU has code of its own in the loops of the kernels; others are called for a buffer of values at a time.
+  /// ReLU, also with an upper limit, has code of its own in the loops of the kernels; others are called for a buffer of
+  /// values at a time.
   enum class Kind { kIdentity, kRelu, kOther };
   Kind kind = Kind::kIdentity;
   /// f' is 1 or `slope`. One bit an element tells which, so a residual can be fused.
   bool piecewise_linear = true;
   double slope = 0;
+  double limit = NAN;    ///< of ReLU: from here on f is the limit, and f' 0; NaN without
   double parameter = 0;  ///< 0 for those without
 
   /// f and f' of `count` values, in place.

@@ -22,16 +22,21 @@ struct ApplyExpression {
   /// Element i of the inner run that the pointers begin with.
   template <Store kStore, class D>
   static HWY_INLINE void at(D d, const T* x, const T* residual, T* y, uint8_t* mask, int64_t i, hn::Vec<D> scale,
-                            hn::Vec<D> shift) {
+                            hn::Vec<D> shift, Compute<T> limit) {
     // Not MulAdd: the same bits on every instruction set, and in backward.
     auto value = hn::Add(hn::Mul(scale, load(d, x + i)), shift);
     if constexpr (kResidual) value = hn::Add(value, load(d, residual + i));
-    const auto stop = stopped(d, value);
-    if constexpr (kMask) store_mask(d, hn::Not(stop), mask, i);
-    if constexpr (kRelu) value = hn::IfThenZeroElse(stop, value);
+    const auto stop = stopped(d, value), over = hn::Ge(value, hn::Set(d, limit));
+    if constexpr (kMask) store_mask(d, hn::Not(hn::Or(stop, over)), mask, i);
+    if constexpr (kRelu) value = hn::IfThenZeroElse(stop, hn::IfThenElse(over, hn::Set(d, limit), value));
     store<kStore>(d, value, y + i);
   }
 };
+
+template <class T>
+HWY_INLINE Compute<T> limit_of(const Apply<T>& args) {
+  return static_cast<Compute<T>>(args.activation ? args.activation->limit : NAN);
+}
 
 /// The inner run that elements are counted from.
 template <class T>
@@ -47,19 +52,21 @@ template <Store kStore, class E, int kPoints, class T>
 HWY_INLINE void apply_rows(const Apply<T>& args, int64_t channels, const ApplyRun<T>* runs) {
   const hn::ScalableTag<Compute<T>> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
+  const Compute<T> limit = limit_of(args);
   int64_t c = 0;
   for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
     const auto scale0 = hn::LoadU(full, args.scale + c), scale1 = hn::LoadU(full, args.scale + c + kLanes);
     const auto shift0 = hn::LoadU(full, args.shift + c), shift1 = hn::LoadU(full, args.shift + c + kLanes);
     for (int r = 0; r < kPoints; ++r) {  // each line of memory is finished before the next is begun
-      E::template at<kStore>(full, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, c, scale0, shift0);
-      E::template at<kStore>(full, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, c + kLanes, scale1, shift1);
+      E::template at<kStore>(full, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, c, scale0, shift0, limit);
+      E::template at<kStore>(full, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, c + kLanes, scale1, shift1,
+                             limit);
     }
   }
   for_lanes<kStore>(full, c, channels, [&]<class D>(D d, int64_t i) HWY_ATTR {
     const auto scale = hn::LoadU(d, args.scale + i), shift = hn::LoadU(d, args.shift + i);
     for (int r = 0; r < kPoints; ++r)
-      E::template at<kStore>(d, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, i, scale, shift);
+      E::template at<kStore>(d, runs[r].x, runs[r].residual, runs[r].y, runs[r].mask, i, scale, shift, limit);
   });
 }
 
@@ -88,22 +95,22 @@ void apply_points(const Layout& in, const Layout& out, const Apply<T>& args, int
 /// Elements [begin, end) of one map. `overlap`: the last vector may cover elements once more that are finished.
 template <Store kStore, class E, class T>
 HWY_INLINE void apply_map(const T* x, const T* residual, T* y, uint8_t* mask, int64_t begin, int64_t end,
-                          Compute<T> scale, Compute<T> shift, bool overlap) {
+                          Compute<T> scale, Compute<T> shift, Compute<T> limit, bool overlap) {
   const hn::ScalableTag<Compute<T>> full;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(full));
   const auto scales = hn::Set(full, scale), shifts = hn::Set(full, shift);
   int64_t i = begin;
   for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-    E::template at<kStore>(full, x, residual, y, mask, i, scales, shifts);
-    E::template at<kStore>(full, x, residual, y, mask, i + kLanes, scales, shifts);
+    E::template at<kStore>(full, x, residual, y, mask, i, scales, shifts, limit);
+    E::template at<kStore>(full, x, residual, y, mask, i + kLanes, scales, shifts, limit);
   }
   if (overlap && kStore == Store::kCached && end - begin >= kLanes) {
-    if (i + kLanes < end) E::template at<kStore>(full, x, residual, y, mask, i, scales, shifts);
-    if (i < end) E::template at<kStore>(full, x, residual, y, mask, end - kLanes, scales, shifts);
+    if (i + kLanes < end) E::template at<kStore>(full, x, residual, y, mask, i, scales, shifts, limit);
+    if (i < end) E::template at<kStore>(full, x, residual, y, mask, end - kLanes, scales, shifts, limit);
     return;
   }
   for_lanes<kStore>(full, i, end, [&]<class D>(D d, int64_t j) HWY_ATTR {
-    E::template at<kStore>(d, x, residual, y, mask, j, hn::Set(d, scale), hn::Set(d, shift));
+    E::template at<kStore>(d, x, residual, y, mask, j, hn::Set(d, scale), hn::Set(d, shift), limit);
   });
 }
 
@@ -117,7 +124,7 @@ HWY_INLINE void apply_seam(const Apply<T>& args, const ApplyRun<T>& line, int64_
     const auto is_before = hn::FirstN(full, static_cast<size_t>(HWY_MIN(HWY_MAX(ending - i, 0), kLanes)));
     const auto scale = hn::IfThenElse(is_before, hn::Set(full, args.scale[c]), hn::Set(full, args.scale[c + 1]));
     const auto shift = hn::IfThenElse(is_before, hn::Set(full, args.shift[c]), hn::Set(full, args.shift[c + 1]));
-    E::template at<Store::kStreamed>(full, line.x, line.residual, line.y, line.mask, i, scale, shift);
+    E::template at<Store::kStreamed>(full, line.x, line.residual, line.y, line.mask, i, scale, shift, limit_of(args));
   }
 }
 
@@ -155,7 +162,8 @@ void apply_maps(const Layout& in, const Layout& out, const Apply<T>& args, int64
     const ApplyRun<T> run{args.x + n * in.row_stride + c * points, args.residual + o, args.y + o,
                           args.mask + map * mask_bytes};
     const auto part = [&]<Store kStoreOfPart>(int64_t from, int64_t to) HWY_ATTR {
-      apply_map<kStoreOfPart, E>(run.x, run.residual, run.y, run.mask, from, to, args.scale[c], args.shift[c], overlap);
+      apply_map<kStoreOfPart, E>(run.x, run.residual, run.y, run.mask, from, to, args.scale[c], args.shift[c],
+                                 limit_of(args), overlap);
     };
     if constexpr (kStore == Store::kStreamed) {
       const Lines lines = whole_lines(run.y, points);

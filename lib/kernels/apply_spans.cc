@@ -44,7 +44,8 @@ void apply_runs(const Layout& in, const Layout& out, const Apply<T>& args, int64
       for (int64_t run = first; run < last; ++run) {
         const int64_t c = kChannelsLast ? 0 : run % in.channels;
         fill_span<kChannelsLast>(args.x + offset(in, run), args.residual ? args.residual + offset(out, run) : nullptr,
-                                 args.scale + c, args.shift + c, from, to, values + (run - first) * (to - from));
+                                 static_cast<const T*>(nullptr), args.scale + c, args.shift + c, from, to,
+                                 values + (run - first) * (to - from));
       }
       if (args.mask) {
         std::copy_n(values, count, derivatives);

@@ -97,11 +97,12 @@ struct SampleCopy {
 /// dx -= offset + slope * (x - group_mean) on the group's points.
 template <class T>
 struct Correct {
-  SampleCopy<const T> sample;  ///< x of the points, as moments() copied it
+  SampleCopy<const T> sample;  ///< x of the points, as moments() copied it; without data `x` is read
   const Compute<T>* group_mean;
   const Compute<T>* offset;  ///< (w/s) (gamma/sigma) D
   const Compute<T>* slope;   ///< (w/s) (gamma/sigma^2) P
   T* dx;
+  const T* x = nullptr;  ///< lies as dx does
 };
 
 }  // namespace samplenorm

@@ -27,14 +27,21 @@ template <class C>
 struct ChannelValues {
   template <class T>
   explicit ChannelValues(const Backward<T>& args)
-      : centre(args.centre), scale(args.scale), shift(args.shift), offset(args.offset), slope(args.slope) {}
+      : centre(args.centre),
+        scale(args.scale),
+        shift(args.shift),
+        offset(args.offset),
+        slope(args.slope),
+        limit(static_cast<C>(args.activation ? args.activation->limit : NAN)) {}
   const C *centre, *scale, *shift, *offset, *slope;
+  C limit;
 };
 
-/// What belongs to a channel (or to as many channels as D has lanes). ReLU stops scale * x up to the threshold.
+/// What belongs to a channel (or to as many channels as D has lanes). ReLU stops scale * x up to the threshold, and
+/// from the limit on what is that much larger.
 template <class D>
 struct Coefficients {
-  hn::Vec<D> centre, scale, threshold, offset, slope;
+  hn::Vec<D> centre, scale, threshold, offset, slope, limit;
 };
 
 /// The inner run that elements are counted from.
@@ -67,7 +74,7 @@ struct BackwardExpression {
   template <class D, class Get>
   static HWY_INLINE Coefficients<D> coefficients(D d, const ChannelValues<Compute<T>>& values, Get get) {
     const auto zero = hn::Zero(d);
-    Coefficients<D> all{get(values.centre), zero, zero, zero, zero};
+    Coefficients<D> all{get(values.centre), zero, zero, zero, zero, hn::Set(d, values.limit)};
     if constexpr (kDx || kGate == Gate::kFromX) all.scale = get(values.scale);
     if constexpr (kGate == Gate::kFromX) all.threshold = hn::Neg(get(values.shift));
     if constexpr (kPass == Pass::kCorrectedDx) {
@@ -87,9 +94,11 @@ struct BackwardExpression {
       dy = hn::IfThenElseZero(load_mask(d, run.mask, i), dy);
     } else if constexpr (kGate == Gate::kFromX) {
       // The same as scale * x + shift <= 0 to the last bit: a sum is never rounded to the other side of 0.
-      dy = hn::IfThenZeroElse(hn::Le(hn::Mul(of.scale, x), of.threshold), dy);
+      const auto scaled = hn::Mul(of.scale, x);
+      const auto over = hn::Ge(hn::Sub(scaled, of.threshold), of.limit);
+      dy = hn::IfThenZeroElse(hn::Or(hn::Le(scaled, of.threshold), over), dy);
     } else if constexpr (kGate == Gate::kFromY) {
-      dy = hn::IfThenZeroElse(stopped(d, x), dy);
+      dy = hn::IfThenZeroElse(hn::Or(stopped(d, x), hn::Ge(x, of.limit)), dy);
     } else if constexpr (kFactors) {
       const auto factor = hn::LoadU(d, run.factors + i);
       dy = hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(d)), hn::Mul(factor, dy));

@@ -115,10 +115,12 @@ HWY_NOINLINE SeamSums<hn::Vec<D>> backward_seam(D full, const ChannelValues<Comp
   for (int64_t i = 0; i < kLineElements<T>; i += kLanes) {
     const int64_t ending = HWY_MIN(HWY_MAX(seam.ending - i, 0), kLanes);
     const auto is_before = hn::FirstN(full, static_cast<size_t>(ending));
-    const Coefficients<D> of{
-        hn::IfThenElse(is_before, before.centre, after.centre), hn::IfThenElse(is_before, before.scale, after.scale),
-        hn::IfThenElse(is_before, before.threshold, after.threshold),
-        hn::IfThenElse(is_before, before.offset, after.offset), hn::IfThenElse(is_before, before.slope, after.slope)};
+    const Coefficients<D> of{hn::IfThenElse(is_before, before.centre, after.centre),
+                             hn::IfThenElse(is_before, before.scale, after.scale),
+                             hn::IfThenElse(is_before, before.threshold, after.threshold),
+                             hn::IfThenElse(is_before, before.offset, after.offset),
+                             hn::IfThenElse(is_before, before.slope, after.slope),
+                             before.limit};
     auto dy = zero, dy_x = zero;
     E::template one<kStore>(full, seam.line, i, of, dy, dy_x);
     add(sums.before, {hn::IfThenElseZero(is_before, dy), hn::IfThenElseZero(is_before, dy_x)});

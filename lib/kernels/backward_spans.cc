@@ -36,7 +36,8 @@ class Factors {
         hn::StoreU(factors, d, values_ + count_ + (i - begin_));
       });
     } else {
-      fill_span<kChannelsLast, T>(run.x, nullptr, args_.scale + c, args_.shift + c, begin_, end_, values_ + count_);
+      fill_span<kChannelsLast, T>(run.x, nullptr, run.dy, args_.scale + c, args_.shift + c, begin_, end_,
+                                  values_ + count_);
     }
     count_ += end_ - begin_;
   }

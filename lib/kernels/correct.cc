@@ -26,9 +26,19 @@ HWY_INLINE void correct_at(D d, const T* x, T* dx, hn::Vec<D> mean, hn::Vec<D> o
 template <class T>
 void correct_points(const Layout& in, Points points, const Correct<T>& args, int64_t begin, int64_t end) {
   const hn::ScalableTag<Compute<T>> full;
+  // The points lie apart: their lines are asked for ahead.
+  const int64_t ahead = HWY_MAX(1, 8192 / (in.channels * static_cast<int64_t>(sizeof(T))));
   for (int64_t i = begin; i < end; ++i) {
-    T* dx = args.dx + points[i] * point_step(in);
-    const T* x = &args.sample.at(i, 0);
+    if (i + ahead < end) {
+      const int64_t later = points[i + ahead] * point_step(in);
+      for (int64_t c = 0; c < in.channels; c += kLineElements<T>) {
+        hwy::Prefetch(args.dx + later + c);
+        if (args.x) hwy::Prefetch(args.x + later + c);
+      }
+    }
+    const int64_t place = points[i] * point_step(in);
+    T* dx = args.dx + place;
+    const T* x = args.sample.data ? &args.sample.at(i, 0) : args.x + place;
     for_lanes(full, 0, in.channels, [&](auto d, int64_t c) HWY_ATTR {
       correct_at(d, x + c, dx + c, hn::LoadU(d, args.group_mean + c), hn::LoadU(d, args.offset + c),
                  hn::LoadU(d, args.slope + c));
@@ -44,16 +54,18 @@ HWY_INLINE void correct_channels(const Layout& in, std::span<const int64_t> offs
   const hn::CappedTag<Compute<T>, 1> one;
   const hn::CappedTag<Compute<T>, kNeighbours> several;
   const size_t count = offsets.size();
-  T* channels = args.dx + first * in.channel_stride;
+  const auto place = [&](int c, int64_t offset) HWY_ATTR { return (first + c) * in.channel_stride + offset; };
   const auto correct_elements = [&](auto d, int c, size_t i) HWY_ATTR {
-    correct_at(d, &args.sample.at(static_cast<int64_t>(i), first + c), channels + c * in.channel_stride + offsets[i],
-               hn::Set(d, args.group_mean[first + c]), hn::Set(d, args.offset[first + c]),
+    const int64_t at = place(c, offsets[i]);
+    const T* x = args.sample.data ? &args.sample.at(static_cast<int64_t>(i), first + c) : args.x + at;
+    correct_at(d, x, args.dx + at, hn::Set(d, args.group_mean[first + c]), hn::Set(d, args.offset[first + c]),
                hn::Set(d, args.slope[first + c]));
   };
   const auto correct_point = [&](size_t i) HWY_ATTR {
     const int64_t ahead = offsets[HWY_MIN(i + kAhead, count - 1)];
     for (int c = 0; c < kChannels; ++c) {
-      hwy::Prefetch(channels + c * in.channel_stride + ahead);
+      hwy::Prefetch(args.dx + place(c, ahead));
+      if (args.x) hwy::Prefetch(args.x + place(c, ahead));
       correct_elements(one, c, i);
     }
   };

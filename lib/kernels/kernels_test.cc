@@ -199,13 +199,17 @@ TYPED_TEST(KernelsTest, CorrectEqualsThePlainOne) {
       Correct<T> args{dense_copy<const T>(layout, copy.begin(), points.count), mean.data(), line_offset.data(),
                       slope.data(), expected.begin()};
       reference::correct(layout, points, args);
-      on_every_instruction_set([&] {
-        Placed<T> dx(before.values(), offset);
-        args.dx = dx.begin();
-        kernels::correct(layout, points, args, workspace);
-        expect_equal(dx.values(), expected.values(), "dx");
-        ASSERT_TRUE(dx.guards_are_whole());
-      });
+      for (const bool has_copy : {true, false}) {
+        if (!has_copy) args.sample = {};
+        args.x = has_copy ? nullptr : x.begin();
+        on_every_instruction_set([&] {
+          Placed<T> dx(before.values(), offset);
+          args.dx = dx.begin();
+          kernels::correct(layout, points, args, workspace);
+          expect_equal(dx.values(), expected.values(), "dx");
+          ASSERT_TRUE(dx.guards_are_whole());
+        });
+      }
     }
   });
 }

@@ -111,9 +111,10 @@ template <class T>
 void correct(const Layout& in, Points points, const Correct<T>& args) {
   for (int64_t i = 0; i < points.count; ++i)
     for (int64_t c = 0; c < in.channels; ++c) {
-      const auto x = static_cast<Compute<T>>(args.sample.at(i, c));
+      const int64_t place = offset_of(in, points[i]) + c * in.channel_stride;
+      const auto x = static_cast<Compute<T>>(args.sample.data ? args.sample.at(i, c) : args.x[place]);
       const Compute<T> correction = args.offset[c] + args.slope[c] * (x - args.group_mean[c]);
-      T& dx = args.dx[offset_of(in, points[i]) + c * in.channel_stride];
+      T& dx = args.dx[place];
       dx = static_cast<T>(static_cast<Compute<T>>(dx) - correction);
     }
 }

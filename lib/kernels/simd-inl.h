@@ -176,7 +176,7 @@ constexpr bool can_stream(D d) {
 /// long enough.
 template <class T, Store kStore, class D>
 HWY_INLINE bool four_points_at_once(D d, int64_t channels) {
-  constexpr int64_t kLongRun = kStore == Store::kStreamed ? 512 : 2048;
+  constexpr int64_t kLongRun = kStore == Store::kStreamed ? 512 : 512;
   const bool finishes_lines = kStore == Store::kCached || 2 * hn::MaxLanes(d) * sizeof(T) >= kLineBytes;
   return finishes_lines && channels * static_cast<int64_t>(sizeof(T)) <= kLongRun;
 }

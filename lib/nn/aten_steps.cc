@@ -25,6 +25,11 @@ c10::List<OptionalTensor> places_of(const Tensor& points, int64_t map_points) {
   return {at::floor_divide(points, map_points), at::remainder(points, map_points)};
 }
 
+/// (points, C).
+Tensor values_at(const Tensor& maps, const Tensor& points) {
+  return maps.transpose(1, 2).index(places_of(points, maps.size(2)));
+}
+
 Tensor rows_of(const Tensor& maps, at::IntArrayRef rows, size_t k) {
   return maps.narrow(0, rows[k], rows[k + 1] - rows[k]);
 }
@@ -46,7 +51,7 @@ std::tuple<Tensor, Tensor> moments(at::TensorList x, const Tensor& points, at::I
   const Tensor maps = maps_of(x);
   const size_t groups = counts.size() / (rows.size() - 1);
   const bool whole = points.numel() == 0;
-  const Tensor listed = whole ? Tensor() : maps.transpose(1, 2).index(places_of(points, maps.size(2)));
+  const Tensor listed = whole ? Tensor() : values_at(maps, points);
   std::vector<Tensor> found;
   int64_t first = 0;
   for (size_t i = 0; i < counts.size(); first += counts[i], ++i) {
@@ -125,13 +130,14 @@ std::tuple<Tensor, Tensor> apply(at::TensorList x, const OptionalTensor& residua
   return {in_format(y.to(x[0].scalar_type()), channels_last), mask};
 }
 
-/// dy f'(z); exactly 0 where ReLU stops, whatever dy is.
+/// dy f'(z); exactly 0 where ReLU stops or has reached its limit, whatever dy is.
 Tensor through_activation(const Tensor& dy, const Tensor& z, std::string_view activation) {
-  switch (activation_of(activation).kind) {
+  const Activation& function = activation_of(activation);
+  switch (function.kind) {
     case Activation::Kind::kIdentity:
       return dy;
     case Activation::Kind::kRelu:
-      return dy.masked_fill(z.le(0), 0);
+      return dy.masked_fill(std::isnan(function.limit) ? z.le(0) : z.le(0).logical_or(z.ge(function.limit)), 0);
     case Activation::Kind::kOther:
       break;
   }
@@ -199,15 +205,15 @@ std::tuple<Tensor, Tensor, Tensor> gradients(const Tensor& sums, const Tensor& p
   return {own.select(0, 1), own.select(0, 0), at::stack(groups, 1)};
 }
 
-void correct(at::TensorList dx, const Tensor& sample, const Tensor& statistics, const Tensor& correction,
-             const Tensor& points, at::IntArrayRef rows, at::IntArrayRef counts) {
+void correct(at::TensorList dx, at::TensorList x, const Tensor& sample, const Tensor& statistics,
+             const Tensor& correction, const Tensor& points, at::IntArrayRef rows, at::IntArrayRef counts) {
   const auto type = statistics.scalar_type();
   const auto groups = static_cast<int64_t>(counts.size() / (rows.size() - 1));
+  const Tensor all = sample.size(0) > 0 ? sample.to(type) : values_at(maps_of(x), points);
   int64_t first = 0;
   for (size_t i = 0; i < counts.size(); first += counts[i], ++i) {
     const int64_t k = static_cast<int64_t>(i) / groups, g = static_cast<int64_t>(i) % groups;
-    const Tensor deviation =
-        sample.narrow(0, first, counts[i]).to(type) - statistics.select(0, k).select(0, kGroupMeans + g);
+    const Tensor deviation = all.narrow(0, first, counts[i]) - statistics.select(0, k).select(0, kGroupMeans + g);
     const Tensor of_group = correction.select(0, k).select(0, g);
     const Tensor taken_off = of_group.select(0, 0) + of_group.select(0, 1) * deviation;
     int64_t channel = 0;

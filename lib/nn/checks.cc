@@ -81,7 +81,7 @@ void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef size
                 tensor.scalar_type(), " on ", tensor.device());
   };
   const std::array lines = {plan.chunks, kGroupMeans + 2 * plan.groups, channels};
-  const std::array points = {plan.room, channels};
+  const std::array points = {saved.sample.numel() == 0 && !lean ? 0 : plan.room, channels};
   check_saved(saved.statistics, saved.statistics.sizes() == at::IntArrayRef(lines), statistics_type(x[0]),
               "statistics");
   check_saved(saved.sample, saved.sample.sizes() == at::IntArrayRef(points), x[0].scalar_type(), "sample");
@@ -96,7 +96,7 @@ void check_backward(const at::Tensor& dy, at::TensorList x, at::IntArrayRef size
   TORCH_CHECK(!has_mask || function.piecewise_linear, kName, ": expected no mask with ", activation);
   if (!lean) return;
   TORCH_CHECK(!has_mask && x.size() == 1 && function.kind != Activation::Kind::kOther, kName,
-              ": expected one y, no mask, and identity or relu in the lean mode, which has to find xhat from y");
+              ": expected one y, no mask, and identity, relu or relu6 in the lean mode, which has to find xhat from y");
   TORCH_CHECK(plan.room > 0, kName, ": expected x itself, not y: the statistics are of all points");
 }
 

@@ -345,9 +345,11 @@ std::tuple<Tensor, Tensor, Tensor> gradients(const Tensor& sums, const Tensor& p
   return out;
 }
 
-void correct(TensorList dx, const Tensor& sample, const Tensor& statistics, const Tensor& correction,
+void correct(TensorList dx, TensorList x, const Tensor& sample, const Tensor& statistics, const Tensor& correction,
              const Tensor& points, IntArrayRef /*rows*/, IntArrayRef counts) {
   const Inputs inputs(dx, lies_channels_last(dx[0]));
+  const bool has_copy = sample.size(0) > 0;
+  const Inputs read(has_copy ? dx : x, lies_channels_last(dx[0]));
   const Tensor copy = is_channels_last(inputs.whole) ? sample.contiguous() : sample.t().contiguous().t();
   const Tensor lines = statistics.contiguous(), coefficients = correction.contiguous();
   const int64_t channels = inputs.whole.channels, groups = (lines.size(1) - kGroupMeans) / 2;
@@ -360,14 +362,17 @@ void correct(TensorList dx, const Tensor& sample, const Tensor& statistics, cons
       if (counts[i] == 0) continue;
       const int64_t k = static_cast<int64_t>(i) / groups, g = static_cast<int64_t>(i) % groups;
       const auto* group_mean = constant<Compute<T>>(lines) + k * lines.stride(0) + (kGroupMeans + g) * channels;
-      for (const Inputs::Part& part : inputs.parts)
+      for (size_t p = 0; p < inputs.parts.size(); ++p) {
+        const Inputs::Part& part = inputs.parts[p];
         kernels::correct(part.layout, points_of(points, first, counts[i], 0),
                          Correct<T>{.sample = copy_of(constant<T>(copy), copy, first, part),
                                     .group_mean = group_mean + part.first_channel,
                                     .offset = offset + part.first_channel,
                                     .slope = offset + channels + part.first_channel,
-                                    .dx = writable<T>(part.tensor)},
+                                    .dx = writable<T>(part.tensor),
+                                    .x = has_copy ? nullptr : constant<T>(read.parts[p].tensor)},
                          workspace);
+      }
     }
   });
 }

@@ -64,20 +64,31 @@ at::Tensor seen_from_y(const at::Tensor& statistics, const OptionalTensor& weigh
   return seen;
 }
 
+/// Whether a smooth f' takes longer to compute again than dx to read and write once more: on the CPU, where a point's
+/// channels lie side by side and dx is not rounded to 16 bits in between.
+bool prefers_correcting(at::TensorList x, std::string_view activation) {
+  return x[0].is_cpu() && x[0].element_size() >= 4 && (x[0].dim() == 2 || lies_channels_last(x[0])) &&
+         activation_of(activation).kind == Activation::Kind::kOther;
+}
+
 /// Backward from the statistics on. `seen` are those for x, which is y in the lean mode.
 Gradients gradients_by(const Steps& steps, const at::Tensor& dy, at::TensorList x, const OptionalTensor& mask,
                        const at::Tensor& statistics, const at::Tensor& seen, const at::Tensor& sample, const Plan& plan,
                        std::string_view activation, bool lean, bool want_dx, Communicator* processes,
                        std::string_view group) {
-  const bool whole = plan.sizes.room == 0;  // dx then needs the sums everywhere: a second pass
+  // A sample that is the whole needs the sums before dx: dx is written by a second pass, or corrected everywhere.
+  const bool whole = plan.sizes.room == 0, corrects_all = whole && prefers_correcting(x, activation);
+  const bool two_passes = whole && !corrects_all;
   auto [dx, sums, dresidual] =
-      steps.backward(dy, x, mask, seen, std::nullopt, plan.rows, activation, lean, want_dx && !whole);
+      steps.backward(dy, x, mask, seen, std::nullopt, plan.rows, activation, lean, want_dx && !two_passes);
   const at::Tensor pooled = processes ? pooled_sums(*processes, group, sums) : sums;
   auto [dweight, dbias, correction] = steps.gradients(sums, pooled, statistics, plan.weights);
-  if (want_dx && whole) {
+  if (want_dx && two_passes) {
     std::tie(dx, sums, dresidual) = steps.backward(dy, x, mask, seen, correction, plan.rows, activation, lean, true);
   } else if (want_dx) {
-    steps.correct(dx, sample, statistics, correction, plan.points_on(x[0].device()), plan.rows, plan.counts);
+    const at::Tensor points =
+        whole ? at::arange(plan.rows.back() * plan.map_points, at::kLong) : plan.points_on(x[0].device());
+    steps.correct(dx, x, sample, statistics, correction, points, plan.rows, plan.counts);
   }
   return {std::move(dx), dweight, dbias, dresidual};
 }
@@ -92,10 +103,10 @@ OptionalTensor mask_of(const OptionalTensor& mask) {
   return mask && mask->defined() && mask->dim() != 1 ? mask : std::nullopt;
 }
 
-Normalized empty_outputs(at::TensorList x, const PlanSizes& plan, bool keep, bool has_mask) {
+Normalized empty_outputs(at::TensorList x, const PlanSizes& plan, bool keep, bool lean, bool has_mask) {
   const std::vector<int64_t> bounds(static_cast<size_t>(plan.chunks + 1), 0),
       counts(static_cast<size_t>(plan.chunks * plan.groups), 0);
-  const auto [moments, sample] = meta_steps.moments(x, {}, bounds, counts, keep ? plan.room : 0);
+  const auto [moments, sample] = meta_steps.moments(x, {}, bounds, counts, keep && lean ? plan.room : 0);
   at::Tensor statistics = meta_steps.statistics(moments, {}, {}, {}, 0, {}, {}, {}, {}, false);
   if (c10::multiply_integers(x[0].sizes()) == 0) statistics.zero_();
   const auto [y, mask] = meta_steps.apply(x, {}, statistics, bounds, {}, keep && has_mask);
@@ -115,7 +126,6 @@ Gradients empty_gradients(at::TensorList x, const Normalized& saved, bool want_d
 
 template <const Steps& steps>
 SAMPLENORM_FORWARD(driver::forward) {
-  (void)lean;
   const DimVector sizes = whole_sizes(x);
   const auto plan = find_plan(sizes, spec, key_of(key, rank, ranks), !group.empty());
   const OptionalTensor gamma = if_defined(weight), beta = if_defined(bias), added = if_defined(residual);
@@ -124,10 +134,10 @@ SAMPLENORM_FORWARD(driver::forward) {
   const bool has_mask = needs_mask(added, activation);
   if (c10::multiply_integers(sizes) == 0 && !processes) {
     if (num_batches_tracked) at::Tensor(*num_batches_tracked).add_(1);
-    return empty_outputs(x, plan->sizes, keep, has_mask).tuple();
+    return empty_outputs(x, plan->sizes, keep, lean, has_mask).tuple();
   }
   auto [moments, sample] =
-      steps.moments(x, plan->points_on(x[0].device()), plan->rows, plan->counts, keep ? plan->sizes.room : 0);
+      steps.moments(x, plan->points_on(x[0].device()), plan->rows, plan->counts, keep && lean ? plan->sizes.room : 0);
   if (processes) moments = pooled_moments(*processes, group, *plan, sizes, spec, moments);
   const at::Tensor statistics = steps.statistics(moments, plan->weights, gamma, beta, eps, running_mean, running_var,
                                                  num_batches_tracked, momentum, first_is_batch);
@@ -160,7 +170,7 @@ Gradients differentiable_gradients(const at::Tensor& dy, at::TensorList x, const
                                    const OptionalTensor& bias, const at::Tensor& mask, const Plan& plan, double eps,
                                    std::string_view activation) {
   const auto [moments, sample] =
-      aten_steps.moments(x, plan.points_on(x[0].device()), plan.rows, plan.counts, plan.sizes.room);
+      aten_steps.moments(x, plan.points_on(x[0].device()), plan.rows, plan.counts, /*room=*/0);
   const at::Tensor statistics =
       aten_steps.statistics(moments, plan.weights, weight, bias, eps, {}, {}, {}, {}, /*first_is_batch=*/false);
   return gradients_by(aten_steps, dy, x, mask_of(mask), statistics, statistics, sample, plan, activation,

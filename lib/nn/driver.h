@@ -38,7 +38,7 @@ Gradients differentiable_gradients(const at::Tensor& dy, at::TensorList x, const
                                    std::string_view activation);
 
 /// Results without values, for an empty tensor with zeros, from sizes that hold for every key.
-Normalized empty_outputs(at::TensorList x, const PlanSizes& plan, bool keep, bool has_mask);
+Normalized empty_outputs(at::TensorList x, const PlanSizes& plan, bool keep, bool lean, bool has_mask);
 Gradients empty_gradients(at::TensorList x, const Normalized& saved, bool want_dx);
 
 /// Whether backward needs a mask from forward.

@@ -15,11 +15,11 @@ namespace meta {
 namespace {
 
 SAMPLENORM_FORWARD(forward) {
-  (void)key, (void)eps, (void)lean, (void)rank, (void)num_batches_tracked, (void)momentum, (void)first_is_batch;
+  (void)key, (void)eps, (void)rank, (void)num_batches_tracked, (void)momentum, (void)first_is_batch;
   const DimVector sizes = whole_sizes(x);
   check_forward(x, sizes, weight, bias, residual, activation, running_mean, running_var);
   const PlanSizes plan = plan_sizes(sizes, parsed(spec), !group.empty(), ranks);
-  return empty_outputs(x, plan, keep, needs_mask(residual, activation)).tuple();
+  return empty_outputs(x, plan, keep, lean, needs_mask(residual, activation)).tuple();
 }
 
 SAMPLENORM_BACKWARD(backward) {

@@ -26,7 +26,7 @@ enum StatisticsLine : int64_t { kMean, kRstd, kUnbiasedVar, kScale, kShift, kGro
 struct Normalized {
   at::Tensor y;
   at::Tensor statistics;  ///< (chunks, kGroupMeans + 2 groups, C): y = f(scale x + shift), rstd = 1 / sqrt(var + eps)
-  at::Tensor sample;      ///< (points, C), x at the sample's points; no points where statistics are of all of them
+  at::Tensor sample;      ///< (points, C), x at the sample's points, in the lean mode, which keeps no x; else (0, C)
   at::Tensor
       mask;  ///< where f' is 1, if that cannot be found again from x: with a residual (tensor_layout.h); else empty
 

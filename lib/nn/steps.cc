@@ -32,8 +32,8 @@ TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
       "gradients(Tensor sums, Tensor pooled_sums, Tensor statistics, float[] weights) -> "
       "(Tensor dweight, Tensor dbias, Tensor correction)");
   library.def(
-      "correct(Tensor(a!)[] dx, Tensor sample, Tensor statistics, Tensor correction, Tensor points, int[] rows, "
-      "int[] counts) -> ()");
+      "correct(Tensor(a!)[] dx, Tensor[] x, Tensor sample, Tensor statistics, Tensor correction, Tensor points, "
+      "int[] rows, int[] counts) -> ()");
 }
 
 #define IMPLEMENT(step) library.impl(#step, steps.step);

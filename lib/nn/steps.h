@@ -53,8 +53,9 @@ struct Steps {
                                                               const at::Tensor& statistics,
                                                               at::ArrayRef<double> weights);
 
-  /// dx -= offset + slope (x - mean of the group) at the sample's points.
-  void (*correct)(at::TensorList dx, const at::Tensor& sample, const at::Tensor& statistics,
+  /// dx -= offset + slope (x - mean of the group) at the sample's points. x is read there, unless there is a copy of
+  /// the sample; with a copy x may be anything.
+  void (*correct)(at::TensorList dx, at::TensorList x, const at::Tensor& sample, const at::Tensor& statistics,
                   const at::Tensor& correction, const at::Tensor& points, at::IntArrayRef rows, at::IntArrayRef counts);
 };
 

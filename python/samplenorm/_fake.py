@@ -31,17 +31,18 @@ def _sizes(x: Sequence[Tensor]) -> list[Any]:
     return [x[0].shape[0], sum(part.shape[1] for part in x), *x[0].shape[2:]]
 
 
-def _plan_sizes(spec: str, sizes: list[Any], ranks: int, sync: bool) -> tuple[Any, int, Any]:
+def _plan_sizes(spec: str, sizes: list[Any], ranks: int, sync: bool, has_copy: bool) -> tuple[Any, int, Any]:
     """Chunks, groups, and room for the copy of the sample."""
     known = notation(spec)
     if all(isinstance(size, int) for size in sizes):
-        return known.plan_sizes(sizes, ranks, sync)
+        chunks, groups, room = known.plan_sizes(sizes, ranks, sync)
+        return chunks, groups, room if has_copy else 0
     virtual_rows, stat_batch = known.read()[4:]
     typical = [max(64, 4 * (virtual_rows + 1))] + [16] * (len(sizes) - 1)
     groups = known.plan_sizes(typical, ranks, sync)[1]
     chunks = torch.library.get_ctx().new_dynamic_size() if stat_batch else 1
     is_whole = spec.split(";")[0] == "BN"
-    return chunks, groups, 0 if is_whole else torch.library.get_ctx().new_dynamic_size()
+    return chunks, groups, torch.library.get_ctx().new_dynamic_size() if has_copy and not is_whole else 0
 
 
 def _mask(x: Tensor, sizes: Sequence[Any], by_point: bool) -> Tensor:
@@ -56,8 +57,7 @@ def _forward(x: list[Tensor], weight: Tensor | None, bias: Tensor | None, residu
              activation: str = IDENTITY, lean: bool = False, group: str = "", rank: int = 0, ranks: int = 1,
              keep: bool = False, *running: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     first, sizes, channels_last = x[0], _sizes(x), _is_channels_last(x[0])
-    chunks, groups, room = _plan_sizes(spec, sizes, ranks, bool(group))
-    room = room if keep else 0
+    chunks, groups, room = _plan_sizes(spec, sizes, ranks, bool(group), keep and lean)
     kind = torch.float64 if first.dtype == torch.float64 else torch.float32
     is_empty = all(isinstance(size, int) for size in sizes) and 0 in sizes
     new = first.new_zeros if is_empty else first.new_empty

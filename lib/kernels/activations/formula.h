@@ -30,6 +30,7 @@ struct Formula {
   static constexpr double kDefaultParameter = 0;
   /// Whether f' is 1 or slope().
   static constexpr bool kPiecewiseLinear = false;
+  static constexpr double kLimit = NAN;
   static constexpr double slope(double /*parameter*/) { return 0; }
 };
 

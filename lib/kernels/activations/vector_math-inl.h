@@ -30,6 +30,27 @@ HWY_INLINE hn::Vec<D> guarded(D d, hn::Vec<D> a, Function function) {
   return hn::IfThenElse(hn::IsNaN(a), a, result);
 }
 
+/// For float: e^a = 2^n e^r with n = a / log 2, rounded, and e^r a polynomial of degree 6, fitted with numpy to the
+/// smallest largest relative error over |r| <= log(2) / 2, which is 1.9e-9. Two thirds of the work of Highway's
+/// function, which is precise for denormal results, too: here they are 0.
+template <class D>
+HWY_INLINE hn::Vec<D> exp_of_float(D d, hn::Vec<D> a) {
+  constexpr float kFit[] = {0.0013836793F, 0.0083748568F, 0.041668229F, 0.1666642F, 0.49999991F, 1.0F, 1.0F};
+  constexpr float kLeast = -87.33654F, kMost = 88.72283F;  // beyond them the result is denormal, or infinite
+  const hn::RebindToSigned<D> integers;
+  // 1.5 * 2^23 more than n: what is added rounds to an integer, which then is in the lowest bits.
+  const auto rounds = hn::Set(d, 12582912.0F), n_and_more = hn::MulAdd(a, hn::Set(d, 1.44269504F), rounds);
+  const auto n = hn::Sub(n_and_more, rounds);
+  // log 2 in two parts, so that the first product is exact.
+  const auto r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), hn::NegMulAdd(n, hn::Set(d, 0.693359375F), a));
+  auto fit = hn::Set(d, kFit[0]);
+  for (size_t i = 1; i < 7; ++i) fit = hn::MulAdd(fit, r, hn::Set(d, kFit[i]));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(integers, n_and_more));
+  auto result = hn::BitCast(d, hn::Add(hn::BitCast(integers, fit), exponent));
+  result = hn::IfThenZeroElse(hn::Lt(a, hn::Set(d, kLeast)), result);
+  return hn::IfThenElse(hn::Le(a, hn::Set(d, kMost)), result, hn::Mul(a, hn::Inf(d)));  // NaN, too
+}
+
 /// For float. With a = |z|, P(-a) = e^(-a^2 / 2) G(a), and G is a polynomial in t = 1 / (1 + 0.3 a), times t: of degree
 /// 9, fitted with numpy to the smallest largest relative error over [0, 14.5] (least squares at 4000 Chebyshev nodes of
 /// t, weights multiplied by the error 300 times), which is 3.5e-9. Rounding makes that 5e-7.
@@ -70,6 +91,7 @@ struct VectorMath {
   HWY_INLINE V div(V a, V b) const { return hn::Div(a, b); }
   HWY_INLINE V neg(V a) const { return hn::Neg(a); }
   HWY_INLINE V exp(V a) const {
+    if constexpr (sizeof(T) == 4) return exp_of_float(d, a);
     return guarded(d, a, [this](V in_range) HWY_ATTR { return hn::Exp(d, in_range); });
   }
   HWY_INLINE V expm1(V a) const {
