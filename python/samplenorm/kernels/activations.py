@@ -10,8 +10,21 @@ import triton.language as tl
 
 
 @triton.jit
-def normal_cdf(z):  # type: ignore[no-untyped-def]
-    return 0.5 * (1.0 + tl.math.erf(z * 0.7071067811865476))
+def normal_cdf(z, exp):  # type: ignore[no-untyped-def]
+    """The normal distribution's cumulative function; `exp` is e^(-z^2 / 2). The fit is that of activations/vector_math-inl.h: it keeps its digits
+    for negative z, and takes a third of the registers that erf does."""
+    t = 1.0 / (1.0 + 0.3 * tl.minimum(tl.abs(z), 15.0))
+    fit = 0.11243559 - 0.020623464 * t
+    fit = -0.22821355 + fit * t
+    fit = 0.19178446 + fit * t
+    fit = -0.07942343 + fit * t
+    fit = 0.0961568 + fit * t
+    fit = 0.07838966 + fit * t
+    fit = 0.11023542 + fit * t
+    fit = 0.11957181 + fit * t
+    fit = 0.11968669 + fit * t
+    lower = exp * t * fit
+    return tl.where(z < 0, lower, 1.0 - lower)
 
 
 @triton.jit
@@ -72,9 +85,9 @@ def hardswish(z, parameter):  # type: ignore[no-untyped-def]
 
 @triton.jit
 def gelu(z, parameter):  # type: ignore[no-untyped-def]
-    cdf = normal_cdf(z)
-    density = 0.3989422804014327 * tl.exp(-0.5 * z * z)
-    return z * cdf, cdf + z * density
+    exp = tl.exp(-0.5 * z * z)
+    cdf = normal_cdf(z, exp)
+    return z * cdf, cdf + z * (0.3989422804014327 * exp)
 
 
 @triton.jit

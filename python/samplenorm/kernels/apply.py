@@ -12,13 +12,20 @@ from samplenorm.kernels.activations import Activation
 from samplenorm.kernels.launch import launch
 from samplenorm.kernels.lines import SCALE, SHIFT
 from samplenorm.kernels.masks import mask_offsets, packed
-from samplenorm.kernels.tiles import items_in, of_channels, of_positions, offsets_in_tile, tile_at, tile_offset, tiles_of
+from samplenorm.kernels.tiles import items_in, multiple, of_channels, of_positions, offsets_in_tile, tile_at, tile_offset, tiles_of
 
 
-@triton.jit(do_not_specialize=["rows", "chunk_rows", "tiles_per_map", "channel_blocks"])
+@triton.jit(do_not_specialize=["rows", "chunk_rows", "channels", "map_points", "tiles_per_map", "channel_blocks", "x_stride", "y_stride",
+                               "chunk_stride", "line_stride", "run_bytes"])
 def apply_kernel(x, residual, statistics, y, mask, parameter, rows, chunk_rows, channels, map_points, tiles_per_map, channel_blocks,
                  x_stride, y_stride, chunk_stride, line_stride, run_bytes, ACTIVATION: tl.constexpr, BY_POINT: tl.constexpr,
-                 CHANNELS: tl.constexpr, POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+                 CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+    if BY_POINT:
+        channels = multiple(channels, DIVISOR)
+        line_stride = multiple(line_stride, DIVISOR)
+    else:
+        map_points = multiple(map_points, DIVISOR)
+    y_stride = multiple(y_stride, DIVISOR)
     item = tl.program_id(0) // channel_blocks
     first_channel = (tl.program_id(0) % channel_blocks) * CHANNELS
     chunk = tl.program_id(1)
@@ -33,8 +40,12 @@ def apply_kernel(x, residual, statistics, y, mask, parameter, rows, chunk_rows, 
         valid = of_channels(exists, BY_POINT) & of_positions(in_map, BY_POINT)
         offsets = tile_offset(first, place, first_channel, y_stride, map_points, BY_POINT) + offsets_in_tile(
             y_stride, map_points, BY_POINT, CHANNELS, POSITIONS)
-        x_offsets = tile_offset(first, place, first_channel, x_stride, map_points, BY_POINT) + offsets_in_tile(
-            x_stride, map_points, BY_POINT, CHANNELS, POSITIONS)
+        if x_stride is None:
+            x_offsets = offsets
+        else:
+            x_stride = multiple(x_stride, DIVISOR)
+            x_offsets = tile_offset(first, place, first_channel, x_stride, map_points, BY_POINT) + offsets_in_tile(
+                x_stride, map_points, BY_POINT, CHANNELS, POSITIONS)
         # Fused for certain: backward has to find the same z, to the last bit.
         z = tl.fma(tl.load(x + x_offsets, mask=valid, other=0).to(tl.float32), scale, shift)
         if residual is not None:
@@ -57,12 +68,13 @@ def apply(x: Sequence[Tensor], residual: Tensor | None, statistics: Tensor, rows
     statistics = statistics.contiguous()
     chunks, chunk_rows = len(rows) - 1, rows[1]
     for part in formats.parts_of(x, channels_last):
-        tiles = tiles_of(layout, part.channels)
+        tiles = tiles_of(layout, part.channels, part.tensor.element_size())
         launch(apply_kernel, y.device, (tiles.channel_blocks * tiles.items(layout, chunk_rows), chunks), part.tensor, residual,
                part.of(statistics, 2), part.of(y, 1), mask, activation.parameter, layout.rows, chunk_rows, part.channels,
-               layout.map_points, tiles.per_map, tiles.channel_blocks, layout.stride(part.channels), layout.stride(layout.channels),
+               layout.map_points, tiles.per_map, tiles.channel_blocks, layout.stride_of_part(part.channels), layout.stride(layout.channels),
                statistics.stride(0), statistics.stride(1), layout.run_bytes, ACTIVATION=activation.function, BY_POINT=layout.by_point,
-               CHANNELS=tiles.channels, POSITIONS=tiles.positions)
+               CHANNELS=tiles.channels, POSITIONS=tiles.positions,
+               DIVISOR=tiles.divisor)
     return y, x[0].new_empty([0], dtype=torch.uint8) if mask is None else mask
 
 

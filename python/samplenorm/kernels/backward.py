@@ -12,16 +12,25 @@ from samplenorm.kernels.launch import launch
 from samplenorm.kernels.lines import MEAN, RSTD, SCALE, SHIFT
 from samplenorm.kernels.masks import mask_offsets, unpacked
 from samplenorm.kernels.tiles import (
-    blocks_for, items_in, of_channels, of_positions, offsets_in_tile, sum_of_positions, tile_at, tile_offset, tiles_of)
+    blocks_for, items_in, multiple, of_channels, of_positions, offsets_in_tile, sum_of_positions, tile_at, tile_offset, tiles_of)
 
 _FEWEST_ITEMS = 4
 
 
-@triton.jit(do_not_specialize=["rows", "chunk_rows", "tiles_per_map", "channel_blocks", "items_of_block"])
+@triton.jit(do_not_specialize=["rows", "chunk_rows", "channels", "map_points", "tiles_per_map", "channel_blocks", "items_of_block", "x_stride",
+                               "y_stride", "chunk_stride", "line_stride", "run_bytes"])
 def backward_kernel(dy, x, mask, statistics, correction, dx, dresidual, sums, parameter, slope, rows, chunk_rows, channels, map_points,
                     tiles_per_map, channel_blocks, items_of_block, x_stride, y_stride, chunk_stride, line_stride, run_bytes,
                     ACTIVATION: tl.constexpr, LEAN: tl.constexpr, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr,
-                    POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+                    POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+    if BY_POINT:
+        channels = multiple(channels, DIVISOR)
+        line_stride = multiple(line_stride, DIVISOR)
+    else:
+        map_points = multiple(map_points, DIVISOR)
+    y_stride = multiple(y_stride, DIVISOR)
+    if x_stride is not None:
+        x_stride = multiple(x_stride, DIVISOR)
     block = tl.program_id(0) // channel_blocks
     first_channel = (tl.program_id(0) % channel_blocks) * CHANNELS
     chunk = tl.program_id(1)
@@ -41,13 +50,13 @@ def backward_kernel(dy, x, mask, statistics, correction, dx, dresidual, sums, pa
     sum_dz = tl.zeros((RUNS, LENGTH), tl.float32)
     sum_dz_x = tl.zeros((RUNS, LENGTH), tl.float32)
     in_tile = offsets_in_tile(y_stride, map_points, BY_POINT, CHANNELS, POSITIONS)
-    x_in_tile = offsets_in_tile(x_stride, map_points, BY_POINT, CHANNELS, POSITIONS)
+    x_in_tile = in_tile if x_stride is None else offsets_in_tile(x_stride, map_points, BY_POINT, CHANNELS, POSITIONS)
     items = items_in(chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT, POSITIONS)
     for item in range(block * items_of_block, tl.minimum((block + 1) * items_of_block, items)):
         first, place, in_map = tile_at(item, chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT, POSITIONS)
         valid = of_channels(exists, BY_POINT) & of_positions(in_map, BY_POINT)
         begin = tile_offset(first, place, first_channel, y_stride, map_points, BY_POINT)
-        x_begin = tile_offset(first, place, first_channel, x_stride, map_points, BY_POINT)
+        x_begin = begin if x_stride is None else tile_offset(first, place, first_channel, x_stride, map_points, BY_POINT)
         values = tl.load(x + x_begin + x_in_tile, mask=valid, other=0).to(tl.float32)
         dz = tl.load(dy + begin + in_tile, mask=valid, other=0).to(tl.float32)
         if mask is not None:
@@ -87,7 +96,7 @@ def backward(dy: Tensor, x: Sequence[Tensor], mask: Tensor | None, statistics: T
     bits = None if mask is None else formats.bytes_of_mask(mask, layout)
     correction = None if correction is None else correction.contiguous()
     chunks, chunk_rows = len(rows) - 1, rows[1]
-    parts = [(part, tiles_of(layout, part.channels)) for part in formats.parts_of(x, channels_last)]
+    parts = [(part, tiles_of(layout, part.channels, part.tensor.element_size())) for part in formats.parts_of(x, channels_last)]
     blocks = max(blocks_for(tiles.items(layout, chunk_rows), tiles.channel_blocks * chunks, _FEWEST_ITEMS) for _, tiles in parts)
 
     dx = [formats.empty(each, each.shape, channels_last) for each in x] if want_dx else []
@@ -98,8 +107,8 @@ def backward(dy: Tensor, x: Sequence[Tensor], mask: Tensor | None, statistics: T
                part.of(statistics, 2), None if correction is None else part.of(correction, 3), dx[part.index] if want_dx else None,
                dresidual, None if sums is None else part.of(sums, 3), activation.parameter, activation.slope, layout.rows, chunk_rows,
                part.channels, layout.map_points, tiles.per_map, tiles.channel_blocks,
-               triton.cdiv(tiles.items(layout, chunk_rows), blocks), layout.stride(part.channels), layout.stride(layout.channels),
+               triton.cdiv(tiles.items(layout, chunk_rows), blocks), layout.stride_of_part(part.channels), layout.stride(layout.channels),
                statistics.stride(0), statistics.stride(1), layout.run_bytes, ACTIVATION=activation.function, LEAN=lean,
-               BY_POINT=layout.by_point, CHANNELS=tiles.channels, POSITIONS=tiles.positions)
+               BY_POINT=layout.by_point, CHANNELS=tiles.channels, POSITIONS=tiles.positions, DIVISOR=tiles.divisor)
     none = x[0].new_empty([0])
     return dx, statistics.new_empty([0]) if sums is None else sums, none if dresidual is None else dresidual

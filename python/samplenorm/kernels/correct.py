@@ -10,13 +10,19 @@ from samplenorm.kernels import formats
 from samplenorm.kernels.launch import launch
 from samplenorm.kernels.lines import GROUP_MEANS
 from samplenorm.kernels.moments import Counts, listed_points, listed_tile, sample_offsets
-from samplenorm.kernels.tiles import of_channels, of_positions, tiles_of
+from samplenorm.kernels.tiles import multiple, of_channels, of_positions, tiles_of
 
 
-@triton.jit(do_not_specialize=["channel_blocks", "count_0", "count_1", "last_0", "last_1"])
+@triton.jit(do_not_specialize=["channels", "map_points", "channel_blocks", "count_0", "count_1", "last_0", "last_1", "x_stride",
+                               "sample_stride", "chunk_stride", "line_stride"])
 def correct_kernel(dx, sample, statistics, correction, points, channels, map_points, channel_blocks, count_0, count_1, last_0, last_1,
                    x_stride, sample_stride, chunk_stride, line_stride, GROUPS: tl.constexpr, BY_POINT: tl.constexpr,
-                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+    if BY_POINT:
+        channels = multiple(channels, DIVISOR)
+        line_stride = multiple(line_stride, DIVISOR)
+        x_stride = multiple(x_stride, DIVISOR)
+        sample_stride = multiple(sample_stride, DIVISOR)
     item = tl.program_id(0) // channel_blocks
     first_channel = (tl.program_id(0) % channel_blocks) * CHANNELS
     chunk, group = tl.program_id(1) // GROUPS, tl.program_id(1) % GROUPS
@@ -47,10 +53,10 @@ def correct(dx: Sequence[Tensor], sample: Tensor, statistics: Tensor, correction
     statistics, correction = statistics.contiguous(), correction.contiguous()
     chunks = len(rows) - 1
     for part in formats.parts_of(dx, channels_last):
-        tiles = tiles_of(layout, part.channels)
+        tiles = tiles_of(layout, part.channels, part.tensor.element_size(), gathers=True)
         items = triton.cdiv(counts.most, tiles.positions)
         launch(correct_kernel, copy.device, (tiles.channel_blocks * items, chunks * counts.groups), part.tensor, part.of(copy, 1),
                part.of(statistics, 2), part.of(correction, 3), points, part.channels, layout.map_points, tiles.channel_blocks,
                *counts.of_chunk, *counts.of_last, layout.stride(part.channels), copy.stride(0 if layout.by_point else 1),
                statistics.stride(0), statistics.stride(1), GROUPS=counts.groups, BY_POINT=layout.by_point, CHANNELS=tiles.channels,
-               POSITIONS=tiles.positions)
+               POSITIONS=tiles.positions, DIVISOR=tiles.divisor)

@@ -27,6 +27,10 @@ class Layout:
         """Elements from a point to the next, or from a row to the next where not by point, of a tensor with so many channels."""
         return channels if self.by_point else channels * self.map_points
 
+    def stride_of_part(self, channels: int) -> int | None:
+        """None where it is that of the whole: kernels then have half as many offsets to keep."""
+        return None if channels == self.channels else self.stride(channels)
+
 
 def is_channels_last(x: Tensor) -> bool:
     """As lies_channels_last() of lib/nn has it."""

@@ -61,5 +61,5 @@ def gradients(sums: Tensor, pooled_sums: Tensor, statistics: Tensor, weights: Se
     lines = min(triton.next_power_of_2(max(blocks * chunks, pooled_sums.shape[0])), _MOST_BLOCKS)
     launch(gradients_kernel, sums.device, (triton.cdiv(channels, _CHANNELS), chunks + 1), sums, pooled_sums, statistics, dweight, dbias,
            correction, float(weights[0]), float(weights[-1]), blocks, pooled_sums.shape[0], channels, GROUPS=len(weights), LINES=lines,
-           CHANNELS=_CHANNELS)
+           CHANNELS=_CHANNELS, most_registers=128)
     return dweight, dbias, correction

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-#: One launch: the kernel, how many programs, its arguments in order, its compile-time constants, and its warps.
-Start = Callable[[Any, tuple[int, ...], tuple[Any, ...], dict[str, Any], int], None]
+#: One launch: the kernel, how many programs, its arguments in order, its compile-time constants, and the compiler's options.
+Start = Callable[[Any, tuple[int, ...], tuple[Any, ...], dict[str, Any], dict[str, Any]], None]
 
 WARPS = 4
 
@@ -19,19 +19,28 @@ def on_device(device: torch.device) -> contextlib.AbstractContextManager[Any]:
     return torch.accelerator.device_index(device.index)
 
 
-def _start(kernel: Any, grid: tuple[int, ...], args: tuple[Any, ...], constants: dict[str, Any], warps: int) -> None:
-    kernel[grid](*args, **constants, num_warps=warps)
+def for_nvidia_only(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that other compilers do not know."""
+    return {name: value for name, value in options.items() if name == "maxnreg"}
+
+
+def _start(kernel: Any, grid: tuple[int, ...], args: tuple[Any, ...], constants: dict[str, Any], options: dict[str, Any]) -> None:
+    if torch.version.hip is not None or torch.xpu.is_available():
+        options = {name: value for name, value in options.items() if name not in for_nvidia_only(options)}
+    kernel[grid](*args, **constants, **options)
 
 
 _starter: Start = _start
 
 
-def launch(kernel: Any, device: torch.device, grid: tuple[int, ...], *args: Any, warps: int = WARPS, **constants: Any) -> None:
-    """Runs `grid` programs of a kernel on a device. Returns before they are done."""
+def launch(kernel: Any, device: torch.device, grid: tuple[int, ...], *args: Any, most_registers: int | None = None,
+           **constants: Any) -> None:
+    """Runs `grid` programs of a kernel on a device. Returns before they are done. NVIDIA's compiler spills some registers of small kernels
+    so that more of them run at once; not so where it is told how many it may use."""
     if 0 in grid:
         return
     with on_device(device):
-        _starter(kernel, grid, args, constants, warps)
+        _starter(kernel, grid, args, constants, {"num_warps": WARPS} | ({"maxnreg": most_registers} if most_registers else {}))
 
 
 @contextlib.contextmanager

@@ -13,11 +13,12 @@ def mask_offsets(first, place, first_channel, channels, run_bytes, valid, BY_POI
         byte = first_channel // 8 + tl.arange(0, CHANNELS // 8)
         offsets = tl.arange(0, POSITIONS)[:, None] * run_bytes + tl.arange(0, CHANNELS // 8)[None, :]
         return begin + offsets, valid[:, None] & (byte < run_bytes)[None, :]
-    begin = (first * channels + first_channel) * run_bytes + place // 8
-    byte = place // 8 + tl.arange(0, POSITIONS // 8)
-    offsets = tl.arange(0, CHANNELS)[:, None] * run_bytes + tl.arange(0, POSITIONS // 8)[None, :]
-    exists = (first_channel + tl.arange(0, CHANNELS) < channels)[:, None] & (byte < run_bytes)[None, :]
-    return begin + offsets, exists
+    else:
+        begin = (first * channels + first_channel) * run_bytes + place // 8
+        byte = place // 8 + tl.arange(0, POSITIONS // 8)
+        offsets = tl.arange(0, CHANNELS)[:, None] * run_bytes + tl.arange(0, POSITIONS // 8)[None, :]
+        exists = (first_channel + tl.arange(0, CHANNELS) < channels)[:, None] & (byte < run_bytes)[None, :]
+        return begin + offsets, exists
 
 
 @triton.jit

@@ -12,7 +12,7 @@ from samplenorm.kernels import formats
 from samplenorm.kernels.launch import launch
 from samplenorm.kernels.lines import BLOCK_DEVIATION, BLOCK_MEAN, COUNT, LINES_OF_MOMENTS
 from samplenorm.kernels.tiles import (
-    blocks_for, items_in, of_channels, of_positions, offsets_in_tile, sum_of_positions, tile_at, tile_offset, tiles_of)
+    blocks_for, items_in, multiple, of_channels, of_positions, offsets_in_tile, sum_of_positions, tile_at, tile_offset, tiles_of)
 
 _FEWEST_ITEMS = 4
 MOST_GROUPS = 2
@@ -70,14 +70,22 @@ def sample_offsets(place, first_channel, stride, BY_POINT: tl.constexpr, CHANNEL
     channel = (first_channel + tl.arange(0, CHANNELS)).to(tl.int64)
     if BY_POINT:
         return place[:, None] * stride + channel[None, :]
-    return channel[:, None] * stride + place[None, :]
+    else:
+        return channel[:, None] * stride + place[None, :]
 
 
-@triton.jit(do_not_specialize=["rows", "chunk_rows", "tiles_per_map", "channel_blocks", "items_of_block", "count_0", "count_1", "last_0",
-                               "last_1"])
+@triton.jit(do_not_specialize=["rows", "chunk_rows", "channels", "map_points", "tiles_per_map", "channel_blocks", "items_of_block",
+                               "count_0", "count_1", "last_0", "last_1", "x_stride", "sample_stride", "line_stride"])
 def moments_kernel(x, points, moments, sample, rows, chunk_rows, channels, map_points, tiles_per_map, channel_blocks, items_of_block,
                    count_0, count_1, last_0, last_1, x_stride, sample_stride, line_stride, GROUPS: tl.constexpr, BY_POINT: tl.constexpr,
-                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+    if BY_POINT:
+        channels = multiple(channels, DIVISOR)
+        line_stride = multiple(line_stride, DIVISOR)
+        sample_stride = multiple(sample_stride, DIVISOR)
+    else:
+        map_points = multiple(map_points, DIVISOR)
+    x_stride = multiple(x_stride, DIVISOR)
     block = tl.program_id(0) // channel_blocks
     first_channel = (tl.program_id(0) % channel_blocks) * CHANNELS
     chunk, group = tl.program_id(1) // GROUPS, tl.program_id(1) % GROUPS
@@ -133,7 +141,7 @@ def moments(x: Sequence[Tensor], points: Tensor, rows: Sequence[int], counts: Co
     sample = formats.empty_sample(x[0], room, layout)
     if points.numel() < room:
         sample.zero_()
-    parts = [(part, tiles_of(layout, part.channels)) for part in formats.parts_of(x, channels_last)]
+    parts = [(part, tiles_of(layout, part.channels, part.tensor.element_size(), listed)) for part in formats.parts_of(x, channels_last)]
     items = [triton.cdiv(counts.most, tiles.positions) if listed else tiles.items(layout, chunk_rows) for _, tiles in parts]
     blocks = max(blocks_for(of_part, tiles.channel_blocks * chunks * counts.groups, _FEWEST_ITEMS)
                  for of_part, (_, tiles) in zip(items, parts))
@@ -143,5 +151,6 @@ def moments(x: Sequence[Tensor], points: Tensor, rows: Sequence[int], counts: Co
                points if listed else None, part.of(found, 4), part.of(sample, 1) if listed and room > 0 else None, layout.rows,
                chunk_rows, part.channels, layout.map_points, tiles.per_map, tiles.channel_blocks, triton.cdiv(of_part, blocks),
                *counts.of_chunk, *counts.of_last, layout.stride(part.channels), sample.stride(0 if layout.by_point else 1),
-               layout.channels, GROUPS=counts.groups, BY_POINT=layout.by_point, CHANNELS=tiles.channels, POSITIONS=tiles.positions)
+               layout.channels, GROUPS=counts.groups, BY_POINT=layout.by_point, CHANNELS=tiles.channels, POSITIONS=tiles.positions,
+               DIVISOR=tiles.divisor)
     return found, sample

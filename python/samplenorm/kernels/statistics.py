@@ -136,7 +136,7 @@ def statistics(moments: Tensor, weights: Sequence[float], weight: Tensor | None,
     launch(statistics_kernel, found.device, (programs,), moments, _dense(weight), _dense(bias), found, running_mean, running_var, batches,
            float(weights[0]), float(weights[-1]), float(eps), 0.0 if momentum is None else float(momentum), blocks, chunks, channels,
            GROUPS=groups, CUMULATIVE=momentum is None, FIRST_IS_BATCH=first_is_batch, CHUNKS=tile_chunks, BLOCKS=tile_blocks,
-           CHANNELS=_CHANNELS)
+           CHANNELS=_CHANNELS, most_registers=128)
     return found
 
 

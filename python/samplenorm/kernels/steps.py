@@ -28,7 +28,7 @@ def _has_kernels(x: Sequence[Tensor], rows: Sequence[int]) -> bool:
     if 0 in sizes or any(rows[k] != k * rows[1] for k in range(len(rows) - 1)) or rows[-1] - rows[-2] > rows[1]:
         return False
     layouts = [formats.layout_of(sizes, channels_last) for channels_last in (False, True)]
-    return all(tiles_of(layout, sizes[1]).fit_32_bits(layout, sizes[1]) for layout in layouts)
+    return all(tiles_of(layout, sizes[1], x[0].element_size()).fit_32_bits(layout, sizes[1]) for layout in layouts)
 
 
 def _moments(x: list[Tensor], points: Tensor, rows: list[int], counts: list[int], room: int) -> tuple[Tensor, Tensor]:
