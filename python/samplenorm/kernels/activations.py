@@ -10,7 +10,7 @@ import triton.language as tl
 
 
 @triton.jit
-def normal_cdf(z, exp):  # type: ignore[no-untyped-def]
+def normal_cdf(z, exp):
     """The normal distribution's cumulative function; `exp` is e^(-z^2 / 2). The fit is that of activations/vector_math-inl.h: it keeps its digits
     for negative z, and takes a third of the registers that erf does."""
     t = 1.0 / (1.0 + 0.3 * tl.minimum(tl.abs(z), 15.0))
@@ -28,12 +28,12 @@ def normal_cdf(z, exp):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def sigmoid(z):  # type: ignore[no-untyped-def]
+def sigmoid(z):
     return 1.0 / (1.0 + tl.exp(-z))
 
 
 @triton.jit
-def expm1(z):  # type: ignore[no-untyped-def]
+def expm1(z):
     """e^z - 1 for z <= 0. Near 0, where the difference would lose its digits, by the series: the first term left out is z^8 / 8!."""
     series = 1.0 / 720 + z * (1.0 / 5040)
     series = 1.0 / 120 + z * series
@@ -45,53 +45,53 @@ def expm1(z):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def identity(z, parameter):  # type: ignore[no-untyped-def]
+def identity(z, parameter):
     return z, tl.full(z.shape, 1.0, tl.float32)
 
 
 @triton.jit
-def relu(z, parameter):  # type: ignore[no-untyped-def]
+def relu(z, parameter):
     return tl.where(z <= 0, 0.0, z), tl.where(z <= 0, 0.0, 1.0)
 
 
 @triton.jit
-def relu6(z, parameter):  # type: ignore[no-untyped-def]
+def relu6(z, parameter):
     below, above = z <= 0, z >= 6
     return tl.where(below, 0.0, tl.where(above, 6.0, z)), tl.where(below | above, 0.0, 1.0)
 
 
 @triton.jit
-def leaky_relu(z, parameter):  # type: ignore[no-untyped-def]
+def leaky_relu(z, parameter):
     return tl.where(z > 0, z, parameter * z), tl.where(z > 0, 1.0, parameter)
 
 
 @triton.jit
-def elu(z, parameter):  # type: ignore[no-untyped-def]
+def elu(z, parameter):
     return tl.where(z < 0, parameter * expm1(z), z), tl.where(z > 0, 1.0, parameter * tl.exp(z))
 
 
 @triton.jit
-def silu(z, parameter):  # type: ignore[no-untyped-def]
+def silu(z, parameter):
     s = sigmoid(z)
     return z / (1.0 + tl.exp(-z)), s * (1.0 + z * (1.0 - s))
 
 
 @triton.jit
-def hardswish(z, parameter):  # type: ignore[no-untyped-def]
+def hardswish(z, parameter):
     below, above = z <= -3, z >= 3
     gate = tl.where(below, 0.0, tl.where(above, 1.0, (z + 3.0) / 6.0))
     return z * gate, tl.where(below, 0.0, tl.where(above, 1.0, z / 3.0 + 0.5))
 
 
 @triton.jit
-def gelu(z, parameter):  # type: ignore[no-untyped-def]
+def gelu(z, parameter):
     exp = tl.exp(-0.5 * z * z)
     cdf = normal_cdf(z, exp)
     return z * cdf, cdf + z * (0.3989422804014327 * exp)
 
 
 @triton.jit
-def gelu_tanh(z, parameter):  # type: ignore[no-untyped-def]
+def gelu_tanh(z, parameter):
     """z s(2u) with the sigmoid s and u = sqrt(2/pi) (z + 0.044715 z^3)."""
     cubic = 0.07135481282716 * z * z
     two_u = z * (1.5957691216057308 + cubic)

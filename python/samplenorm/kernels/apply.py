@@ -19,7 +19,7 @@ from samplenorm.kernels.tiles import items_in, multiple, of_channels, of_positio
                                "chunk_stride", "line_stride", "run_bytes"])
 def apply_kernel(x, residual, statistics, y, mask, parameter, rows, chunk_rows, channels, map_points, tiles_per_map, channel_blocks,
                  x_stride, y_stride, chunk_stride, line_stride, run_bytes, ACTIVATION: tl.constexpr, BY_POINT: tl.constexpr,
-                 CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+                 CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):
     if BY_POINT:
         channels = multiple(channels, DIVISOR)
         line_stride = multiple(line_stride, DIVISOR)

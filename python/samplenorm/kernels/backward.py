@@ -22,7 +22,7 @@ _FEWEST_ITEMS = 4
 def backward_kernel(dy, x, mask, statistics, correction, dx, dresidual, sums, parameter, slope, rows, chunk_rows, channels, map_points,
                     tiles_per_map, channel_blocks, items_of_block, x_stride, y_stride, chunk_stride, line_stride, run_bytes,
                     ACTIVATION: tl.constexpr, LEAN: tl.constexpr, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr,
-                    POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+                    POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):
     if BY_POINT:
         channels = multiple(channels, DIVISOR)
         line_stride = multiple(line_stride, DIVISOR)

@@ -17,7 +17,7 @@ from samplenorm.kernels.tiles import multiple, of_channels, of_positions, tiles_
                                "sample_stride", "chunk_stride", "line_stride"])
 def correct_kernel(dx, sample, statistics, correction, points, channels, map_points, channel_blocks, count_0, count_1, last_0, last_1,
                    x_stride, sample_stride, chunk_stride, line_stride, GROUPS: tl.constexpr, BY_POINT: tl.constexpr,
-                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):
     if BY_POINT:
         channels = multiple(channels, DIVISOR)
         line_stride = multiple(line_stride, DIVISOR)

@@ -14,7 +14,7 @@ _MOST_BLOCKS = 64
 
 
 @triton.jit
-def sums_of_lines(sums, begin, step, lines, channel, exists, channels, LINES: tl.constexpr, CHANNELS: tl.constexpr):  # type: ignore[no-untyped-def]
+def sums_of_lines(sums, begin, step, lines, channel, exists, channels, LINES: tl.constexpr, CHANNELS: tl.constexpr):
     """D and P, added up over `lines` pairs of them, each `step` elements after the one before."""
     sum_dz = tl.zeros((LINES, CHANNELS), tl.float32)
     sum_dz_xhat = tl.zeros((LINES, CHANNELS), tl.float32)
@@ -29,7 +29,7 @@ def sums_of_lines(sums, begin, step, lines, channel, exists, channels, LINES: tl
 
 @triton.jit(do_not_specialize=["blocks", "pooled_blocks"])
 def gradients_kernel(sums, pooled_sums, statistics, dweight, dbias, correction, weight_0, weight_1, blocks, pooled_blocks, channels,
-                     GROUPS: tl.constexpr, LINES: tl.constexpr, CHANNELS: tl.constexpr):  # type: ignore[no-untyped-def]
+                     GROUPS: tl.constexpr, LINES: tl.constexpr, CHANNELS: tl.constexpr):
     """A program a chunk finds its correction; one more adds all chunks up."""
     channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     exists = channel < channels

@@ -1,6 +1,7 @@
 """Starts kernels. All launches go through here, so that tests and benchmarks can watch or replace them."""
 
 import contextlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,14 @@ import torch
 Start = Callable[[Any, tuple[int, ...], tuple[Any, ...], dict[str, Any], dict[str, Any]], None]
 
 WARPS = 4
+_INTERPRETER = threading.Lock()  # it serves one thread
 
 
 def on_device(device: torch.device) -> contextlib.AbstractContextManager[Any]:
     """Triton launches on the current device, which need not be that of the tensors."""
-    if device.type == "cpu" or device.index is None:
+    if device.type == "cpu":
+        return _INTERPRETER
+    if device.index is None:
         return contextlib.nullcontext()
     return torch.accelerator.device_index(device.index)
 

@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def mask_offsets(first, place, first_channel, channels, run_bytes, valid, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr,
-                 POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+                 POSITIONS: tl.constexpr):
     """The places of a tile's bytes, and which of them exist. The tile is as tile_at() has it, its valid positions included."""
     if BY_POINT:
         begin = first * run_bytes + first_channel // 8
@@ -22,14 +22,14 @@ def mask_offsets(first, place, first_channel, channels, run_bytes, valid, BY_POI
 
 
 @triton.jit
-def packed(bits, RUNS: tl.constexpr, LENGTH: tl.constexpr):  # type: ignore[no-untyped-def]
+def packed(bits, RUNS: tl.constexpr, LENGTH: tl.constexpr):
     """(runs, length) of 0 and 1 as (runs, length / 8) bytes."""
     eights = tl.reshape(bits.to(tl.int32), (RUNS, LENGTH // 8, 8))
     return tl.sum(eights << tl.arange(0, 8)[None, None, :], axis=2).to(tl.uint8)
 
 
 @triton.jit
-def unpacked(bytes, RUNS: tl.constexpr, LENGTH: tl.constexpr):  # type: ignore[no-untyped-def]
+def unpacked(bytes, RUNS: tl.constexpr, LENGTH: tl.constexpr):
     """(runs, length / 8) bytes as (runs, length) conditions."""
     bits = (bytes.to(tl.int32)[:, :, None] >> tl.arange(0, 8)[None, None, :]) & 1
     return tl.reshape(bits, (RUNS, LENGTH)) != 0

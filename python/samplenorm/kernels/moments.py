@@ -41,7 +41,7 @@ def counts_of(counts: Sequence[int], chunks: int) -> Counts | None:
 
 
 @triton.jit
-def listed_points(chunk, group, chunks, count_0, count_1, last_0, last_1):  # type: ignore[no-untyped-def]
+def listed_points(chunk, group, chunks, count_0, count_1, last_0, last_1):
     """Where a group's points begin in the list, and how many there are."""
     is_last = chunk == chunks - 1
     of_first = tl.where(is_last, last_0, count_0)
@@ -51,7 +51,7 @@ def listed_points(chunk, group, chunks, count_0, count_1, last_0, last_1):  # ty
 
 @triton.jit
 def listed_tile(points, begin, count, item, stride, map_points, first_channel, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr,
-                POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+                POSITIONS: tl.constexpr):
     """Offsets of listed points and channels, which of the points exist, and their places in the list."""
     place = item * POSITIONS + tl.arange(0, POSITIONS)
     in_list = place < count
@@ -65,7 +65,7 @@ def listed_tile(points, begin, count, item, stride, map_points, first_channel, B
 
 
 @triton.jit
-def sample_offsets(place, first_channel, stride, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr):  # type: ignore[no-untyped-def]
+def sample_offsets(place, first_channel, stride, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr):
     """Of points at these places of the list in the copy of the sample, whose stride is that from a run of memory to the next."""
     channel = (first_channel + tl.arange(0, CHANNELS)).to(tl.int64)
     if BY_POINT:
@@ -78,7 +78,7 @@ def sample_offsets(place, first_channel, stride, BY_POINT: tl.constexpr, CHANNEL
                                "count_0", "count_1", "last_0", "last_1", "x_stride", "sample_stride", "line_stride"])
 def moments_kernel(x, points, moments, sample, rows, chunk_rows, channels, map_points, tiles_per_map, channel_blocks, items_of_block,
                    count_0, count_1, last_0, last_1, x_stride, sample_stride, line_stride, GROUPS: tl.constexpr, BY_POINT: tl.constexpr,
-                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+                   CHANNELS: tl.constexpr, POSITIONS: tl.constexpr, DIVISOR: tl.constexpr):
     if BY_POINT:
         channels = multiple(channels, DIVISOR)
         line_stride = multiple(line_stride, DIVISOR)

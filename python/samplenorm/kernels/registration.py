@@ -4,6 +4,7 @@ CPU, too, where Triton's interpreter runs them (TRITON_INTERPRET=1), for tests. 
 import importlib.util
 import logging
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -30,9 +31,11 @@ def register() -> None:
     if chosen == "triton" and os.environ.get("TRITON_INTERPRET") != "1":
         raise ImportError("samplenorm: SAMPLENORM_KERNELS=triton sends tensors on the CPU through Triton's interpreter: set TRITON_INTERPRET=1, too")
     _library = torch.library.Library("samplenorm", "IMPL")
-    for name in _STEPS:
-        for key in ("CUDA", "XPU") + (("CPU",) if chosen == "triton" else ()):
-            _library.impl(name, _step(name), key)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the CPU's kernels are replaced
+        for name in _STEPS:
+            for key in ("CUDA", "XPU") + (("CPU",) if chosen == "triton" else ()):
+                _library.impl(name, _step(name), key)
 
 
 def _step(name: str) -> Callable[..., Any]:

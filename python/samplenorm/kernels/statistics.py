@@ -16,21 +16,21 @@ _MOST_BLOCKS, _MOST_CHUNKS = 64, 16
 
 
 @triton.jit
-def moved(running, target, share):  # type: ignore[no-untyped-def]
+def moved(running, target, share):
     """From running towards the target, as torch.lerp does it."""
     change = target - running
     return tl.where(share < 0.5, running + share * change, target - change * (1.0 - share))
 
 
 @triton.jit
-def sum_of_blocks(values):  # type: ignore[no-untyped-def]
+def sum_of_blocks(values):
     """(chunks, blocks, channels) to (chunks, channels)."""
     return tl.sum(values, axis=1)
 
 
 @triton.jit
 def merged(moments, group, chunk, in_chunks, channel, exists, blocks, chunks, groups, channels, CHUNKS: tl.constexpr,
-           BLOCKS: tl.constexpr, CHANNELS: tl.constexpr):  # type: ignore[no-untyped-def]
+           BLOCKS: tl.constexpr, CHANNELS: tl.constexpr):
     """Count, mean and variance of a group, (chunks, channels), from those of its blocks."""
     line = (chunk * groups + group).to(tl.int64)[:, None, None] * (LINES_OF_MOMENTS * channels) + channel[None, None, :]
     block_stride = tl.cast(chunks, tl.int64) * groups * LINES_OF_MOMENTS * channels
@@ -62,7 +62,7 @@ def merged(moments, group, chunk, in_chunks, channel, exists, blocks, chunks, gr
 @triton.jit(do_not_specialize=["blocks", "chunks", "momentum"])
 def statistics_kernel(moments, weight, bias, statistics, running_mean, running_var, batches, weight_0, weight_1, eps, momentum, blocks,
                       chunks, channels, GROUPS: tl.constexpr, CUMULATIVE: tl.constexpr, FIRST_IS_BATCH: tl.constexpr,
-                      CHUNKS: tl.constexpr, BLOCKS: tl.constexpr, CHANNELS: tl.constexpr):  # type: ignore[no-untyped-def]
+                      CHUNKS: tl.constexpr, BLOCKS: tl.constexpr, CHANNELS: tl.constexpr):
     share = momentum
     if batches is not None and (CUMULATIVE or FIRST_IS_BATCH):
         batch = tl.load(batches) + 1

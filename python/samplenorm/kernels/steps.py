@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from triton import knobs
 
 from samplenorm._library import ops
 from samplenorm.kernels import activations, apply, backward, correct, formats, gradients, moments, statistics
@@ -13,6 +14,11 @@ from samplenorm.kernels.devices import has_kernels, refuse_capture
 from samplenorm.kernels.tiles import tiles_of
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+if knobs.runtime.interpret:
+    from samplenorm.kernels import interpreter
+
+    interpreter.mend()
 
 
 def _by_aten(step: str) -> Callable[..., Any]:

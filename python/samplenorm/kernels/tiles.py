@@ -66,14 +66,14 @@ def blocks_for(items: int, programs_beside: int, fewest_items: int) -> int:
 
 
 @triton.jit
-def multiple(value, DIVISOR: tl.constexpr):  # type: ignore[no-untyped-def]
+def multiple(value, DIVISOR: tl.constexpr):
     """The value itself, which is a multiple of the divisor: written so that the compiler sees it, and uses wide accesses. It looks for
     multiples of 16 by itself, and for no others."""
     return value // DIVISOR * DIVISOR
 
 
 @triton.jit
-def items_in(chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT: tl.constexpr, POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+def items_in(chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT: tl.constexpr, POSITIONS: tl.constexpr):
     """How many items a chunk has; the last one may be short of rows."""
     here = tl.minimum(rows - tl.cast(chunk, tl.int64) * chunk_rows, chunk_rows)
     if BY_POINT:
@@ -83,7 +83,7 @@ def items_in(chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT: tl.co
 
 
 @triton.jit
-def tile_at(item, chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT: tl.constexpr, POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+def tile_at(item, chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT: tl.constexpr, POSITIONS: tl.constexpr):
     """Of an item of a chunk: its first point (by point) or its row, its first place in the map, and which of its positions exist."""
     first_row = tl.cast(chunk, tl.int64) * chunk_rows
     positions = tl.arange(0, POSITIONS)
@@ -97,7 +97,7 @@ def tile_at(item, chunk, chunk_rows, rows, map_points, tiles_per_map, BY_POINT: 
 
 
 @triton.jit
-def tile_offset(first, place, first_channel, stride, map_points, BY_POINT: tl.constexpr):  # type: ignore[no-untyped-def]
+def tile_offset(first, place, first_channel, stride, map_points, BY_POINT: tl.constexpr):
     """Where the tile begins. The stride is that of a point (by point) or of a row."""
     if BY_POINT:
         return first * stride + first_channel
@@ -106,7 +106,7 @@ def tile_offset(first, place, first_channel, stride, map_points, BY_POINT: tl.co
 
 
 @triton.jit
-def offsets_in_tile(stride, map_points, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr, POSITIONS: tl.constexpr):  # type: ignore[no-untyped-def]
+def offsets_in_tile(stride, map_points, BY_POINT: tl.constexpr, CHANNELS: tl.constexpr, POSITIONS: tl.constexpr):
     """Of its elements from its beginning: runs of memory lie along the last dimension."""
     if BY_POINT:
         return tl.arange(0, POSITIONS)[:, None] * stride + tl.arange(0, CHANNELS)[None, :]
@@ -115,7 +115,7 @@ def offsets_in_tile(stride, map_points, BY_POINT: tl.constexpr, CHANNELS: tl.con
 
 
 @triton.jit
-def of_channels(values, BY_POINT: tl.constexpr):  # type: ignore[no-untyped-def]
+def of_channels(values, BY_POINT: tl.constexpr):
     """Values of channels as something that broadcasts over a tile."""
     if BY_POINT:
         return values[None, :]
@@ -124,7 +124,7 @@ def of_channels(values, BY_POINT: tl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def of_positions(values, BY_POINT: tl.constexpr):  # type: ignore[no-untyped-def]
+def of_positions(values, BY_POINT: tl.constexpr):
     if BY_POINT:
         return values[:, None]
     else:
@@ -132,7 +132,7 @@ def of_positions(values, BY_POINT: tl.constexpr):  # type: ignore[no-untyped-def
 
 
 @triton.jit
-def sum_of_positions(values, BY_POINT: tl.constexpr):  # type: ignore[no-untyped-def]
+def sum_of_positions(values, BY_POINT: tl.constexpr):
     """A tile's sums for each channel."""
     if BY_POINT:
         return tl.sum(values, axis=0)
