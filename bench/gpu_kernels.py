@@ -6,11 +6,13 @@ The launches are recorded from the package's own steps, on tensors without memor
 that Triton would choose for these arguments."""
 
 import argparse
+import itertools
 import json
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ from samplenorm.kernels.launch import WARPS, for_nvidia_only, launches_by
 from samplenorm.kernels.steps import STEPS
 
 TARGETS = {"sm_80": GPUTarget("cuda", 80, 32), "sm_90": GPUTarget("cuda", 90, 32), "gfx942": GPUTarget("hip", "gfx942", 64)}
-TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+TYPES = (torch.float32, torch.bfloat16)
 CHANNELS = (3, 16, 24, 64, 96, 256, 2048)
 _POINTERS = {torch.float32: "*fp32", torch.bfloat16: "*bf16", torch.float16: "*fp16", torch.int64: "*i64", torch.uint8: "*u8"}
 
@@ -39,10 +41,30 @@ class Launch:
     options: tuple[tuple[str, Any], ...]
 
 
+@dataclass(frozen=True)
+class Layer:
+    sizes: tuple[int, ...]
+    dtype: torch.dtype
+    channels_last: bool
+    activation: str
+    residual: bool
+    points: int  # of the sample; 0: all
+
+    @property
+    def allows_16_bytes(self) -> bool:
+        run = self.sizes[1] if self.channels_last else self.sizes[2] * self.sizes[3]
+        return run * self.dtype.itemsize % 16 == 0
+
+    def __str__(self) -> str:
+        return (f"{' x '.join(map(str, self.sizes))}, {str(self.dtype).removeprefix('torch.')}, "
+                f"{'channels_last' if self.channels_last else 'contiguous'}, {self.activation}{' after a residual' if self.residual else ''}, "
+                f"{self.points or 'all'} points")
+
+
 @dataclass
 class Recorder:
-    launches: dict[Launch, str] = field(default_factory=dict)
-    label: str = ""
+    layer: Layer | None = None
+    launches: dict[Launch, Layer] = field(default_factory=dict)
 
     def start(self, kernel: Any, grid: tuple[int, ...], args: tuple[Any, ...], constants: dict[str, Any],
               options: dict[str, Any]) -> None:
@@ -67,47 +89,47 @@ class Recorder:
         ordered = tuple((name, signature[name]) for name in names)
         self.launches.setdefault(Launch(kernel, ordered, tuple(sorted(fixed.items(), key=lambda item: item[0])), tuple(divisible),
                                         tuple(options.items())),
-                                 self.label)
+                                 self.layer)
 
 
-def record_layer(sizes: tuple[int, ...], dtype: torch.dtype, channels_last: bool, activation: str, residual: bool, points: int) -> None:
-    """Runs all steps of a layer without values; 0 points: statistics of all of them."""
-    memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    x = torch.empty(sizes, dtype=dtype, device="meta").to(memory_format=memory_format)
-    rows, everything = [0, sizes[0]], x.numel() // sizes[1]
-    counts = [points or everything]
-    numbers = torch.empty(points, dtype=torch.long, device="meta")
-    of_channels = [torch.empty(sizes[1], device="meta") for _ in range(4)]
+def run_steps(layer: Layer) -> None:
+    """All steps of a layer, without values."""
+    memory_format = torch.channels_last if layer.channels_last else torch.contiguous_format
+    x = torch.empty(layer.sizes, dtype=layer.dtype, device="meta").to(memory_format=memory_format)
+    channels = layer.sizes[1]
+    rows, counts = [0, layer.sizes[0]], [layer.points or x.numel() // channels]
+    numbers = torch.empty(layer.points, dtype=torch.long, device="meta")
+    of_channels = [torch.empty(channels, device="meta") for _ in range(4)]
     batches = torch.empty((), dtype=torch.long, device="meta")
-    added = torch.empty_like(x) if residual else None
-    moments, sample = STEPS["moments"]([x], numbers, rows, counts, points)
+    moments, sample = STEPS["moments"]([x], numbers, rows, counts, layer.points)
     statistics = STEPS["statistics"](moments, [1.0], *of_channels[:2], 1e-5, *of_channels[2:], batches, 0.1, False)
-    y, mask = STEPS["apply"]([x], added, statistics, rows, activation, residual)
-    bits = mask if residual else None
-    dx, sums, _ = STEPS["backward"](y, [x], bits, statistics, None, rows, activation, False, points > 0)
+    y, mask = STEPS["apply"]([x], torch.empty_like(x) if layer.residual else None, statistics, rows, layer.activation, layer.residual)
+    bits = mask if layer.residual else None
+    dx, sums, _ = STEPS["backward"](y, [x], bits, statistics, None, rows, layer.activation, False, layer.points > 0)
     *_, correction = STEPS["gradients"](sums, sums, statistics, [1.0])
-    if points:
+    if layer.points:
         STEPS["correct"](dx, sample, statistics, correction, numbers, rows, counts)
     else:
-        STEPS["backward"](y, [x], bits, statistics, correction, rows, activation, False, True)
+        STEPS["backward"](y, [x], bits, statistics, correction, rows, layer.activation, False, True)
 
 
-def recorded(quick: bool) -> dict[Launch, str]:
+def _layers(quick: bool) -> Iterator[Layer]:
+    for dtype, channels, channels_last in itertools.product(TYPES, (64,) if quick else CHANNELS, (True, False)):
+        size = 56 if channels <= 256 else 7
+        cases = [("relu", False, 2048), ("relu", True, 2048)]
+        if channels == 64 and not quick:
+            cases += [(activation, False, 2048) for activation in ("relu6", "leaky_relu", "elu", "silu", "hardswish", "gelu", "gelu(tanh)")]
+            cases += [("identity", False, 0), ("leaky_relu", True, 0), ("relu6", True, 2048)]
+        for activation, residual, points in cases:
+            yield Layer((32, channels, size, size), dtype, channels_last, activation, residual, points)
+
+
+def recorded(quick: bool) -> dict[Launch, Layer]:
     """Different launches, each with the first layer that makes it."""
     recorder = Recorder()
     with launches_by(lambda _: recorder.start):
-        for name, dtype in TYPES.items():
-            for channels in (64,) if quick else CHANNELS:
-                for channels_last in (True, False):
-                    size = 56 if channels <= 256 else 7
-                    cases = [("relu", False, 2048), ("relu", True, 2048)]
-                    if channels == 64 and not quick:
-                        cases += [("identity", False, 0), ("silu", False, 2048), ("gelu", False, 2048), ("elu", False, 2048),
-                                  ("hardswish", False, 2048), ("leaky_relu", True, 0)]
-                    for activation, residual, points in cases:
-                        where = "channels_last" if channels_last else "contiguous"
-                        recorder.label = f"{channels} channels, {size} x {size}, {name}, {where}, {activation}{' with a residual' if residual else ''}"
-                        record_layer((32, channels, size, size), dtype, channels_last, activation, residual, points)
+        for recorder.layer in _layers(quick):
+            run_steps(recorder.layer)
     return recorder.launches
 
 
@@ -141,7 +163,13 @@ def _of_amd(compiled: Any) -> dict[str, int]:
             "accesses_of_16_bytes": sum(kind.startswith("dwordx4") for kind in accesses), "accesses": len(accesses)}
 
 
-def compile_for(target: str, launch: Launch) -> dict[str, int]:
+def compiled(target: str, launch: Launch, layer: "Layer") -> dict[str, Any]:
+    """What became of a launch."""
+    return {"kernel": launch.kernel.__name__, "first_layer": str(layer), "allows_16_bytes": layer.allows_16_bytes, "target": target,
+            **_compiled(target, launch)}
+
+
+def _compiled(target: str, launch: Launch) -> dict[str, int]:
     options = dict(launch.options)
     if TARGETS[target].backend == "hip":
         for name in for_nvidia_only(options):
@@ -157,9 +185,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     results = []
-    for launch, label in recorded(options.quick).items():
+    for launch, layer in recorded(options.quick).items():
         for target in options.targets.split(","):
-            found = {"kernel": launch.kernel.__name__, "first_layer": label, "target": target, **compile_for(target, launch)}
+            found = compiled(target, launch, layer)
             results.append(found)
             print(json.dumps(found), file=sys.stderr)
     if options.json:

@@ -14,7 +14,7 @@ from samplenorm.kernels.masks import mask_offsets, unpacked
 from samplenorm.kernels.tiles import (
     blocks_for, items_in, multiple, of_channels, of_positions, offsets_in_tile, sum_of_positions, tile_at, tile_offset, tiles_of)
 
-_FEWEST_ITEMS = 4
+_FEWEST_ITEMS = 8
 
 
 @triton.jit(do_not_specialize=["rows", "chunk_rows", "channels", "map_points", "tiles_per_map", "channel_blocks", "items_of_block", "x_stride",

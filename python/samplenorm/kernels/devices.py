@@ -4,7 +4,6 @@ import functools
 import logging
 
 import torch
-from torch import Tensor
 from triton import knobs
 from triton.runtime import driver
 
@@ -29,10 +28,3 @@ def has_kernels(device: torch.device) -> bool:
         _log.warning("samplenorm: no Triton kernels on %s, which runs slower steps instead: %s", device, reason)
         return False
     return True
-
-
-def refuse_capture(points: Tensor) -> None:
-    """A CUDA graph would replay the sample of its capture for ever."""
-    if points.numel() > 0 and points.is_cuda and torch.cuda.is_current_stream_capturing():
-        raise RuntimeError("samplenorm: a CUDA graph must not capture a layer that draws samples, since every replay would take the sample of "
-                           "the capture: leave the normalization out of the graph (torch.compile does so by itself), or use the notation BN")

@@ -29,11 +29,11 @@ def sums_of_lines(sums, begin, step, lines, channel, exists, channels, LINES: tl
 
 @triton.jit(do_not_specialize=["blocks", "pooled_blocks"])
 def gradients_kernel(sums, pooled_sums, statistics, dweight, dbias, correction, weight_0, weight_1, blocks, pooled_blocks, channels,
-                     GROUPS: tl.constexpr, LINES: tl.constexpr, CHANNELS: tl.constexpr):
-    """A program a chunk finds its correction; one more adds all chunks up."""
+                     GROUPS: tl.constexpr, ONE_CHUNK: tl.constexpr, LINES: tl.constexpr, CHANNELS: tl.constexpr):
+    """A program a chunk finds its correction; one more adds all chunks up, or the only one does both."""
     channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     exists = channel < channels
-    chunk, chunks = tl.program_id(1).to(tl.int64), tl.num_programs(1) - 1
+    chunk, chunks = tl.program_id(1).to(tl.int64), 1 if ONE_CHUNK else tl.num_programs(1) - 1
     pair = 2 * channels  # D and P of a chunk
     if chunk == chunks:
         sum_dz, sum_dz_xhat = sums_of_lines(sums, 0, pair, blocks * chunks, channel, exists, channels, LINES, CHANNELS)
@@ -43,6 +43,9 @@ def gradients_kernel(sums, pooled_sums, statistics, dweight, dbias, correction, 
         sum_dz, sum_dz_xhat = sums_of_lines(pooled_sums, chunk * pair, chunks * pair, pooled_blocks, channel, exists, channels, LINES,
                                             CHANNELS)
         lines = statistics + chunk * ((GROUP_MEANS + 2 * GROUPS) * channels) + channel
+        if ONE_CHUNK:
+            tl.store(dbias + channel, sum_dz, mask=exists)
+            tl.store(dweight + channel, sum_dz_xhat, mask=exists)
         scale = tl.load(lines + SCALE * channels, mask=exists, other=0)
         rstd = tl.load(lines + RSTD * channels, mask=exists, other=0)
         for group in tl.static_range(GROUPS):
@@ -54,12 +57,13 @@ def gradients_kernel(sums, pooled_sums, statistics, dweight, dbias, correction, 
 
 
 def gradients(sums: Tensor, pooled_sums: Tensor, statistics: Tensor, weights: Sequence[float]) -> tuple[Tensor, Tensor, Tensor]:
+    one_chunk = pooled_sums is sums and sums.shape[1] == 1
     sums, pooled_sums, statistics = sums.contiguous(), pooled_sums.contiguous(), statistics.contiguous()
     blocks, chunks, _, channels = sums.shape
     dweight, dbias = sums.new_empty([channels]), sums.new_empty([channels])
     correction = sums.new_empty([chunks, len(weights), 2, channels])
     lines = min(triton.next_power_of_2(max(blocks * chunks, pooled_sums.shape[0])), _MOST_BLOCKS)
-    launch(gradients_kernel, sums.device, (triton.cdiv(channels, _CHANNELS), chunks + 1), sums, pooled_sums, statistics, dweight, dbias,
-           correction, float(weights[0]), float(weights[-1]), blocks, pooled_sums.shape[0], channels, GROUPS=len(weights), LINES=lines,
-           CHANNELS=_CHANNELS, most_registers=128)
+    launch(gradients_kernel, sums.device, (triton.cdiv(channels, _CHANNELS), 1 if one_chunk else chunks + 1), sums, pooled_sums, statistics, dweight, dbias,
+           correction, float(weights[0]), float(weights[-1]), blocks, pooled_sums.shape[0], channels, GROUPS=len(weights), ONE_CHUNK=one_chunk,
+           LINES=lines, CHANNELS=_CHANNELS, most_registers=128)
     return dweight, dbias, correction

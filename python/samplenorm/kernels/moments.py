@@ -14,7 +14,8 @@ from samplenorm.kernels.lines import BLOCK_DEVIATION, BLOCK_MEAN, COUNT, LINES_O
 from samplenorm.kernels.tiles import (
     blocks_for, items_in, multiple, of_channels, of_positions, offsets_in_tile, sum_of_positions, tile_at, tile_offset, tiles_of)
 
-_FEWEST_ITEMS = 4
+#: Of a listed sample, which is small; and of a whole one.
+_FEWEST_ITEMS, _FEWEST_OF_WHOLE = 4, 8
 MOST_GROUPS = 2
 
 
@@ -143,7 +144,7 @@ def moments(x: Sequence[Tensor], points: Tensor, rows: Sequence[int], counts: Co
         sample.zero_()
     parts = [(part, tiles_of(layout, part.channels, part.tensor.element_size(), listed)) for part in formats.parts_of(x, channels_last)]
     items = [triton.cdiv(counts.most, tiles.positions) if listed else tiles.items(layout, chunk_rows) for _, tiles in parts]
-    blocks = max(blocks_for(of_part, tiles.channel_blocks * chunks * counts.groups, _FEWEST_ITEMS)
+    blocks = max(blocks_for(of_part, tiles.channel_blocks * chunks * counts.groups, _FEWEST_ITEMS if listed else _FEWEST_OF_WHOLE)
                  for of_part, (_, tiles) in zip(items, parts))
     found = x[0].new_empty([blocks, chunks, counts.groups, LINES_OF_MOMENTS.value, layout.channels], dtype=torch.float32)
     for of_part, (part, tiles) in zip(items, parts):

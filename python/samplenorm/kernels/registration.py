@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from samplenorm.kernels import aten
+
 _STEPS = ("moments", "statistics", "apply", "backward", "gradients", "correct")
 _log = logging.getLogger("samplenorm")
 _library: torch.library.Library | None = None
@@ -21,16 +23,19 @@ def register() -> None:
     chosen = os.environ.get("SAMPLENORM_KERNELS", "")
     if chosen not in ("", "triton", "aten"):
         raise ImportError(f"samplenorm: expected SAMPLENORM_KERNELS as 'triton' or 'aten', or not at all, got {chosen!r}")
-    if _library is not None or chosen == "aten":
+    if _library is not None:
         return
-    if importlib.util.find_spec("triton") is None:
-        if chosen == "triton":
-            raise ImportError("samplenorm: SAMPLENORM_KERNELS=triton expects triton, which is not installed")
-        _log.info("samplenorm: triton is not installed: GPUs run plain ATen calls, which are slower")
-        return
+    has_triton = importlib.util.find_spec("triton") is not None
+    if chosen == "triton" and not has_triton:
+        raise ImportError("samplenorm: SAMPLENORM_KERNELS=triton expects triton, which is not installed")
     if chosen == "triton" and os.environ.get("TRITON_INTERPRET") != "1":
         raise ImportError("samplenorm: SAMPLENORM_KERNELS=triton sends tensors on the CPU through Triton's interpreter: set TRITON_INTERPRET=1, too")
     _library = torch.library.Library("samplenorm", "IMPL")
+    if not has_triton or chosen == "aten":
+        _log.info("samplenorm: %s: GPUs run plain ATen calls, which are slower",
+                  "SAMPLENORM_KERNELS=aten" if has_triton else "triton is not installed")
+        _library.impl("moments", aten.moments, "CUDA")
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the CPU's kernels are replaced
         for name in _STEPS:

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 from triton import knobs
 
-from samplenorm._library import ops
 from samplenorm.kernels import activations, apply, backward, correct, formats, gradients, moments, statistics
-from samplenorm.kernels.devices import has_kernels, refuse_capture
+from samplenorm.kernels.aten import by_aten
+from samplenorm.kernels.capture import refuse_capture
+from samplenorm.kernels.devices import has_kernels
 from samplenorm.kernels.tiles import tiles_of
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -19,11 +20,6 @@ if knobs.runtime.interpret:
     from samplenorm.kernels import interpreter
 
     interpreter.mend()
-
-
-def _by_aten(step: str) -> Callable[..., Any]:
-    operator = getattr(ops, step).default
-    return lambda *args: operator._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args)
 
 
 def _has_kernels(x: Sequence[Tensor], rows: Sequence[int]) -> bool:
@@ -41,7 +37,7 @@ def _moments(x: list[Tensor], points: Tensor, rows: list[int], counts: list[int]
     refuse_capture(points)
     known = moments.counts_of(counts, len(rows) - 1)
     if known is None or known.most == 0 or not _has_kernels(x, rows):
-        return _by_aten("moments")(x, points, rows, counts, room)
+        return by_aten("moments")(x, points, rows, counts, room)
     return moments.moments(x, points, rows, known, room)
 
 
@@ -50,7 +46,7 @@ def _statistics(found: Tensor, weights: list[float], weight: Tensor | None, bias
     written = [tensor for tensor in (running_mean, running_var, num_batches_tracked) if tensor is not None]
     fits = (found.dtype == torch.float32 and found.numel() > 0 and len(weights) <= moments.MOST_GROUPS and has_kernels(found.device) and
             all(tensor.is_contiguous() for tensor in written) and len(written) in (0, 3))
-    step = statistics.statistics if fits else _by_aten("statistics")
+    step = statistics.statistics if fits else by_aten("statistics")
     return step(found, weights, weight, bias, eps, running_mean, running_var, num_batches_tracked, momentum, first_is_batch)
 
 
@@ -58,7 +54,7 @@ def _apply(x: list[Tensor], residual: Tensor | None, found: Tensor, rows: list[i
            keep_mask: bool) -> tuple[Tensor, Tensor]:
     function = activations.find(activation)
     if function is None or not _has_kernels(x, rows):
-        return _by_aten("apply")(x, residual, found, rows, activation, keep_mask)
+        return by_aten("apply")(x, residual, found, rows, activation, keep_mask)
     return apply.apply(x, residual, found, rows, function, keep_mask)
 
 
@@ -66,20 +62,20 @@ def _backward(dy: Tensor, x: list[Tensor], mask: Tensor | None, found: Tensor, c
               lean: bool, want_dx: bool) -> tuple[list[Tensor], Tensor, Tensor]:
     function = activations.find(activation)
     if function is None or not _has_kernels(x, rows):
-        return _by_aten("backward")(dy, x, mask, found, correction, rows, activation, lean, want_dx)
+        return by_aten("backward")(dy, x, mask, found, correction, rows, activation, lean, want_dx)
     return backward.backward(dy, x, mask, found, correction, rows, function, lean, want_dx)
 
 
 def _gradients(sums: Tensor, pooled_sums: Tensor, found: Tensor, weights: list[float]) -> tuple[Tensor, Tensor, Tensor]:
     fits = sums.dtype == torch.float32 and sums.numel() > 0 and len(weights) <= moments.MOST_GROUPS and has_kernels(sums.device)
-    return (gradients.gradients if fits else _by_aten("gradients"))(sums, pooled_sums, found, weights)
+    return (gradients.gradients if fits else by_aten("gradients"))(sums, pooled_sums, found, weights)
 
 
 def _correct(dx: list[Tensor], sample: Tensor, found: Tensor, correction: Tensor, points: Tensor, rows: list[int],
              counts: list[int]) -> None:
     known = moments.counts_of(counts, len(rows) - 1)
     if known is None or known.most == 0 or not _has_kernels(dx, rows):
-        _by_aten("correct")(dx, sample, found, correction, points, rows, counts)
+        by_aten("correct")(dx, sample, found, correction, points, rows, counts)
     else:
         correct.correct(dx, sample, found, correction, points, rows, known)
 
