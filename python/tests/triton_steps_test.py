@@ -9,6 +9,8 @@ import torch
 
 from plain_steps import EPS, FUNCTIONS, Layer
 from samplenorm.kernels import activations
+from samplenorm.kernels.apply import apply_kernel
+from samplenorm.kernels.launch import launch
 from samplenorm.kernels.moments import counts_of
 from samplenorm.kernels.steps import STEPS
 
@@ -160,3 +162,65 @@ def test_many_blocks(channels_last):
 def test_repeated_runs_are_equal_to_the_last_bit():
     first, second = (check_steps((16, 8, 40, 31), 0.9, channels_last=True) for _ in range(2))
     assert torch.equal(first[0], second[0]) and torch.equal(first[1][0], second[1][0])
+
+
+@pytest.mark.parametrize("momentum, first_is_batch, batches", [(None, False, 2), (None, False, 0), (0.1, True, 0), (0.1, True, 3), (0.7, False, 0)])
+def test_running_statistics_are_moved_by_the_share_of_the_batch(momentum, first_is_batch, batches):
+    """More channels than a program takes at once, and several chunks."""
+    moments = torch.rand(3, 2, 1, 3, 37) + 1
+    moments[:, :, :, 0] = 5
+    running = [torch.randn(37), torch.rand(37), torch.tensor(batches)]
+    before = [tensor.clone() for tensor in running]
+    found = STEPS["statistics"](moments, [1.0], None, None, EPS, *running, momentum, first_is_batch)
+    share = momentum if momentum is not None else 1 / (batches + 1)
+    share = 1 if first_is_batch and batches == 0 else share
+    for line, new, old in ((0, running[0], before[0]), (2, running[1], before[1])):
+        close(new, ((1 - share) * old + share * found[:, line].mean(0)).double(), 1e-5)
+    assert running[2] == batches + 1
+
+
+def test_nan_and_infinity_go_where_torchs_relu_lets_them():
+    nan, infinity = float("nan"), float("inf")
+    x = torch.tensor([[1.0, nan, -1.0, 2.0]])
+    statistics = torch.tensor([[0.0, 1, 1, 1, 0, 0, 1]]).view(1, 7, 1).expand(1, 7, 4).contiguous()  # scale 1, shift 0
+    y, _ = STEPS["apply"]([x], None, statistics, [0, 1], "relu", False)
+    assert y[0, 0] == 1 and y[0, 1].isnan() and y[0, 2] == 0
+    dy = torch.tensor([[nan, 1.0, infinity, infinity]])
+    (dx,), _, _ = STEPS["backward"](dy, [x], None, statistics, None, [0, 1], "relu", False, True)
+    assert dx[0, 0].isnan() and dx[0, 1] == 1 and dx[0, 2] == 0 and dx[0, 3] == infinity
+
+
+def test_the_lean_mode_finds_xhat_from_y():
+    torch.manual_seed(5)
+    y, dy = torch.randn(6, 4, 3, 3).relu(), torch.randn(6, 4, 3, 3)
+    weight, bias = torch.rand(4) + 0.5, torch.randn(4)
+    statistics = torch.zeros(1, 7, 4)
+    statistics[0, 0], statistics[0, 1], statistics[0, 3] = bias, 1 / weight, 2.0  # seen from y: mean, rstd, scale
+    (dx,), sums, _ = STEPS["backward"](dy, [y], None, statistics, None, [0, 6], "relu", True, True)
+    dz = torch.where(y > 0, dy, 0)
+    xhat = (y - bias.view(1, 4, 1, 1)) / weight.view(1, 4, 1, 1)
+    torch.testing.assert_close(dx, 2 * dz)
+    torch.testing.assert_close(sums.sum(0)[0], torch.stack([dz.sum((0, 2, 3)), (dz * xhat).sum((0, 2, 3))]), rtol=1e-5, atol=1e-5)
+
+
+def test_offsets_have_64_bits():
+    """Two points that are further apart than 32 bits count: memory that is never touched takes no room."""
+    stride = 2**31 + 16
+    x = torch.empty(stride + 8, dtype=torch.float16).as_strided((2, 8), (stride, 1))
+    x.copy_(torch.arange(16.0).view(2, 8))
+    y = torch.zeros(2, 8, dtype=torch.float16)
+    statistics = torch.tensor([[0.0, 1, 1, 2, 1, 0, 1]]).view(1, 7, 1).expand(1, 7, 8).contiguous()  # scale 2, shift 1
+    launch(apply_kernel, x.device, (1, 1), x, None, statistics, y, None, 0.0, 2, 2, 8, 1, 1, 1, 1, stride, 8, 56, 8, 1,
+           ACTIVATION=activations.find("identity").function, BY_POINT=True, CHANNELS=8, POSITIONS=16, DIVISOR=8)
+    assert torch.equal(y, 2 * x + 1)
+
+
+def test_activations_have_the_names_of_the_library():
+    assert activations.find("leaky_relu(0.25)").parameter == activations.find("leaky_relu(0.25)").slope == 0.25
+    assert activations.find("elu").parameter == 1 and activations.find("gelu(tanh)").function is not activations.find("gelu").function
+    assert activations.find("swish") is None
+
+
+def test_irregular_counts_are_left_to_aten():
+    assert counts_of([4, 4, 3], 3).of_last == (3, 0) and counts_of([4, 2, 3, 1], 2).of_chunk == (4, 2)
+    assert counts_of([4, 3, 4], 3) is None and counts_of([1, 1, 1], 1) is None
