@@ -203,15 +203,17 @@ def test_the_lean_mode_finds_xhat_from_y():
     torch.testing.assert_close(sums.sum(0)[0], torch.stack([dz.sum((0, 2, 3)), (dz * xhat).sum((0, 2, 3))]), rtol=1e-5, atol=1e-5)
 
 
-def test_offsets_have_64_bits():
-    """Two points that are further apart than 32 bits count: memory that is never touched takes no room."""
+@pytest.mark.parametrize("by_point", [True, False])
+def test_offsets_have_64_bits(by_point):
+    """Two points, or rows, that are further apart than 32 bits count: memory that is never touched takes no room."""
     stride = 2**31 + 16
-    x = torch.empty(stride + 8, dtype=torch.float16).as_strided((2, 8), (stride, 1))
-    x.copy_(torch.arange(16.0).view(2, 8))
-    y = torch.zeros(2, 8, dtype=torch.float16)
+    map_points = 1 if by_point else 8
+    x = torch.empty(stride + 64, dtype=torch.float16).as_strided((2, 8, map_points), (stride, map_points, 1))
+    x.copy_(torch.arange(2.0 * 8 * map_points).view_as(x))
+    y = torch.zeros(2, 8, map_points, dtype=torch.float16)
     statistics = torch.tensor([[0.0, 1, 1, 2, 1, 0, 1]]).view(1, 7, 1).expand(1, 7, 8).contiguous()  # scale 2, shift 1
-    launch(apply_kernel, x.device, (1, 1), x, None, statistics, y, None, 0.0, 2, 2, 8, 1, 1, 1, 1, stride, 8, 56, 8, 1,
-           ACTIVATION=activations.find("identity").function, BY_POINT=True, CHANNELS=8, POSITIONS=16, DIVISOR=8)
+    launch(apply_kernel, x.device, (1, 1), x, None, statistics, y, None, 0.0, 2, 2, 8, map_points, 1, 1, 2, stride, 8 * map_points, 56, 8, 1,
+           ACTIVATION=activations.find("identity").function, BY_POINT=by_point, CHANNELS=8, POSITIONS=8, DIVISOR=8)
     assert torch.equal(y, 2 * x + 1)
 
 
