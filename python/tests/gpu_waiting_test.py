@@ -1,6 +1,7 @@
 """On a GPU nothing waits for the device, a layer has six launches, and no CUDA graph freezes a sample: tested without one, on tensors that have
 a device and no memory."""
 
+import contextlib
 from unittest import mock
 
 import pytest
@@ -10,12 +11,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import samplenorm  # noqa: F401  registers the operators' rules
 from samplenorm._library import ops
-from samplenorm.kernels import launch, steps
-from samplenorm.kernels.capture import refuse_capture
+from samplenorm.kernels import aten, capture, launch, steps
 
 WAITS = ("_local_scalar_dense", "item", "is_nonzero", "equal")
-NO_LAUNCHES = ("prim.device", "empty", "view", "slice", "narrow", "select", "transpose", "permute", "t.default", "detach", "alias", "expand", "unsqueeze",
-               "new_empty", "as_strided", "movedim", "contiguous", "empty_like")
+NO_LAUNCHES = ("prim.device", "empty", "view", "slice", "narrow", "select", "transpose", "permute", "t.default", "detach", "alias", "expand",
+               "unsqueeze", "new_empty", "as_strided", "movedim", "contiguous", "empty_like")
 
 
 class Calls(TorchDispatchMode):
@@ -38,7 +38,6 @@ def layer_of_steps(sizes, points, with_residual):
     """The launches of a layer's forward and backward, by the steps themselves, and all that ATen did beside."""
     launches = []
     with FakeTensorMode(), Calls() as calls, launch.launches_by(lambda _: lambda kernel, *others: launches.append(kernel.__name__)), \
-            mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: False), \
             mock.patch.object(steps, "has_kernels", lambda device: True), mock.patch.object(launch, "on_device", lambda device: mock.MagicMock()):
         new = lambda *shape, dtype=torch.bfloat16: torch.empty(shape, dtype=dtype, device="cuda")
         x, residual, numbers = new(*sizes), new(*sizes) if with_residual else None, new(points, dtype=torch.long)
@@ -79,12 +78,22 @@ def test_the_driver_waits_for_nothing(spec):
 
 
 def test_a_sample_cannot_be_captured_by_a_cuda_graph():
-    with FakeTensorMode(), mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: True):
-        with pytest.raises(RuntimeError, match="a CUDA graph must not capture a layer that draws samples"):
-            refuse_capture(torch.empty(3, dtype=torch.long, device="cuda"))
-        refuse_capture(torch.empty(0, dtype=torch.long, device="cuda"))  # nothing is drawn
-    with FakeTensorMode(), mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: False):
-        refuse_capture(torch.empty(3, dtype=torch.long, device="cuda"))
+    for is_capturing in (True, False):
+        with FakeTensorMode(), mock.patch.object(capture, "_HAS_CUDA", True), \
+                mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: is_capturing):
+            drawn, none = (torch.empty(count, dtype=torch.long, device="cuda") for count in (3, 0))
+            capture.refuse_capture(none)
+            with pytest.raises(RuntimeError, match="must not capture a layer that draws") if is_capturing else contextlib.nullcontext():
+                capture.refuse_capture(drawn)
+
+
+@pytest.mark.parametrize("moments", [steps.STEPS["moments"], aten.moments])
+def test_both_ways_to_find_moments_refuse_a_capture(moments):
+    with FakeTensorMode(), mock.patch.object(capture, "_HAS_CUDA", True), \
+            mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: True):
+        x, points = torch.empty(2, 3, device="cuda"), torch.empty(1, dtype=torch.long, device="cuda")
+        with pytest.raises(RuntimeError, match="must not capture a layer that draws"):
+            moments([x], points, [0, 2], [1], 1)
 
 
 def test_torch_compile_leaves_the_layers_out_of_cuda_graphs():

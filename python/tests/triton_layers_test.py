@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ["python/tests/modules_test.py", "python/tests/few_points_test.py", "python/tests/virtual_batch_test.py", "python/tests/fusing_test.py"]
+FILES = [f"python/tests/{name}_test.py" for name in ("modules", "conversion", "few_points", "virtual_batch", "fusing", "processes_of_python")]
 if os.environ.get("SAMPLENORM_WHOLE"):
-    FILES += ["python/tests/least_test.py", "lib/nn/sweep_test.py", "lib/nn/operators_test.py", "lib/nn/activations_test.py"]
+    FILES += [f"python/tests/{name}_test.py" for name in ("least", "compile")]
+    FILES += [f"lib/nn/{name}_test.py" for name in ("sweep", "operators", "activations", "distributed")]
 
 
 @pytest.mark.parametrize("file", FILES)
