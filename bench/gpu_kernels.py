@@ -101,14 +101,14 @@ def run_steps(layer: Layer) -> None:
     numbers = torch.empty(layer.points, dtype=torch.long, device="meta")
     of_channels = [torch.empty(channels, device="meta") for _ in range(4)]
     batches = torch.empty((), dtype=torch.long, device="meta")
-    moments, sample = STEPS["moments"]([x], numbers, rows, counts, layer.points)
+    moments, sample = STEPS["moments"]([x], numbers, rows, counts, 0)
     statistics = STEPS["statistics"](moments, [1.0], *of_channels[:2], 1e-5, *of_channels[2:], batches, 0.1, False)
     y, mask = STEPS["apply"]([x], torch.empty_like(x) if layer.residual else None, statistics, rows, layer.activation, layer.residual)
     bits = mask if layer.residual else None
     dx, sums, _ = STEPS["backward"](y, [x], bits, statistics, None, rows, layer.activation, False, layer.points > 0)
     *_, correction = STEPS["gradients"](sums, sums, statistics, [1.0])
     if layer.points:
-        STEPS["correct"](dx, sample, statistics, correction, numbers, rows, counts)
+        STEPS["correct"](dx, [x], sample, statistics, correction, numbers, rows, counts)
     else:
         STEPS["backward"](y, [x], bits, statistics, correction, rows, layer.activation, False, True)
 

@@ -44,13 +44,13 @@ def layer_of_steps(sizes, points, with_residual):
         channels = [new(sizes[1], dtype=torch.float32) for _ in range(4)]
         rows, counts = [0, sizes[0]], [points]
         calls.names.clear()
-        moments, sample = steps.STEPS["moments"]([x], numbers, rows, counts, points)
+        moments, sample = steps.STEPS["moments"]([x], numbers, rows, counts, 0)
         statistics = steps.STEPS["statistics"](moments, [1.0], *channels[:2], 1e-5, *channels[2:], new(dtype=torch.long), 0.1, False)
         y, mask = steps.STEPS["apply"]([x], residual, statistics, rows, "relu", with_residual)
         forward = len(launches)
         dx, sums, _ = steps.STEPS["backward"](y, [x], mask if with_residual else None, statistics, None, rows, "relu", False, True)
         *_, correction = steps.STEPS["gradients"](sums, sums, statistics, [1.0])
-        steps.STEPS["correct"](dx, sample, statistics, correction, numbers, rows, counts)
+        steps.STEPS["correct"](dx, [x], sample, statistics, correction, numbers, rows, counts)
     return forward, len(launches) - forward, calls
 
 

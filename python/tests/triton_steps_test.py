@@ -94,7 +94,10 @@ def check_steps(sizes, sample=0.3, dtype=torch.float32, weights=(1.0,), stat_bat
         dx, none, dresidual = STEPS["backward"](dy, inputs, mask, statistics, correction, layer.rows, activation, False, True)
         assert none.numel() == 0
     else:
-        STEPS["correct"](dx, copy, statistics, correction, points, layer.rows, layer.counts)
+        again = [part.clone() for part in dx]
+        STEPS["correct"](dx, inputs, copy[:0], statistics, correction, points, layer.rows, layer.counts)
+        STEPS["correct"](again, [], copy, statistics, correction, points, layer.rows, layer.counts)  # by the copy alone
+        assert all(map(torch.equal, dx, again))
     assert [part.stride() for part in dx] == [part.stride() for part in inputs]
     close(torch.cat(dx, 1).reshape(layer.x.shape), plain[0], 2 * tolerance)
     points_in_all = layer.x.numel() / sizes[1]

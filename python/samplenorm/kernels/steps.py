@@ -71,13 +71,13 @@ def _gradients(sums: Tensor, pooled_sums: Tensor, found: Tensor, weights: list[f
     return (gradients.gradients if fits else by_aten("gradients"))(sums, pooled_sums, found, weights)
 
 
-def _correct(dx: list[Tensor], sample: Tensor, found: Tensor, correction: Tensor, points: Tensor, rows: list[int],
+def _correct(dx: list[Tensor], x: list[Tensor], sample: Tensor, found: Tensor, correction: Tensor, points: Tensor, rows: list[int],
              counts: list[int]) -> None:
     known = moments.counts_of(counts, len(rows) - 1)
     if known is None or known.most == 0 or not _has_kernels(dx, rows):
-        by_aten("correct")(dx, sample, found, correction, points, rows, counts)
+        by_aten("correct")(dx, x, sample, found, correction, points, rows, counts)
     else:
-        correct.correct(dx, sample, found, correction, points, rows, known)
+        correct.correct(dx, x, sample, found, correction, points, rows, known)
 
 
 STEPS: dict[str, Callable[..., Any]] = {
