@@ -9,6 +9,7 @@ import argparse
 import pathlib
 import sys
 
+import gpu_page
 import layer_page
 import processes_page
 import python_page
@@ -22,7 +23,7 @@ def main():
     arguments = parser.parse_args()
     stale = []
     generated = {}
-    for module in (layer_page, training_page, processes_page, python_page):
+    for module in (layer_page, training_page, processes_page, python_page, gpu_page):
         generated.update(module.files(arguments.root))
     for name, content in generated.items():
         path = arguments.root / name

@@ -72,7 +72,7 @@ std::tuple<Tensor, Tensor> moments(at::TensorList x, const Tensor& points, at::I
   const Layout layout = layout_of(whole_sizes(x), lies_channels_last(x[0]));
   if (room == 0 || whole) return {moments, empty_sample(room, layout, x[0].options()).zero_()};
   const Tensor sample = at::constant_pad_nd(listed, {0, 0, 0, room - listed.size(0)}).to(x[0].scalar_type());
-  return {moments, is_channels_last(layout) ? sample.contiguous() : sample.t().contiguous().t()};
+  return {moments, empty_sample(room, layout, x[0].options()).copy_(sample)};  // with its strides, of one channel too
 }
 
 Tensor statistics(const Tensor& moments, at::ArrayRef<double> weights, const OptionalTensor& weight,

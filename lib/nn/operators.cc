@@ -63,18 +63,23 @@ Gradients sampled_batch_norm_backward(const at::Tensor& dy, at::TensorList x, co
   return {std::move(dx), dweight, dbias, dresidual};
 }
 
+// A CUDA graph would replay the sample of its capture: torch.compile leaves operators with this tag out of its graphs.
+static const std::vector<at::Tag> kTags = {at::Tag::cudagraph_unsafe};
+
 TORCH_LIBRARY_FRAGMENT(samplenorm, library) {
   library.def("activate(Tensor z, str activation) -> Tensor");
   library.def(
       "sampled_batch_norm(Tensor[] x, Tensor? weight, Tensor? bias, Tensor? residual, str spec, Tensor key, float eps, "
       "str activation=\"identity\", bool lean=False, str group=\"\", int rank=0, int ranks=1, bool keep=False, "
       "Tensor(a!)? running_mean=None, Tensor(b!)? running_var=None, Tensor(c!)? num_batches_tracked=None, "
-      "float? momentum=None, bool first_is_batch=False) -> (Tensor y, Tensor statistics, Tensor sample, Tensor mask)");
+      "float? momentum=None, bool first_is_batch=False) -> (Tensor y, Tensor statistics, Tensor sample, Tensor mask)",
+      kTags);
   library.def(
       "sampled_batch_norm_backward(Tensor dy, Tensor[] x, Tensor? weight, Tensor? bias, Tensor statistics, "
       "Tensor sample, Tensor? mask, str spec, Tensor key, str activation=\"identity\", bool lean=False, "
       "str group=\"\", int rank=0, int ranks=1, bool want_dx=True) -> "
-      "(Tensor[] dx, Tensor dweight, Tensor dbias, Tensor dresidual)");
+      "(Tensor[] dx, Tensor dweight, Tensor dbias, Tensor dresidual)",
+      kTags);
 }
 
 TORCH_LIBRARY_IMPL(samplenorm, CompositeImplicitAutograd, library) { library.impl("activate", activate); }

@@ -20,6 +20,7 @@ from samplenorm.draws import set_epoch, set_seed, set_step
 from samplenorm.freezing import freeze, unfreeze
 from samplenorm.fusing import Report, fuse, report
 from samplenorm.memory import keep_pages
+from samplenorm.kernels import registration as _registration
 from samplenorm.methods import methods
 from samplenorm.modules import (
     BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, SampledBatchNorm1d, SampledBatchNorm2d, SampledBatchNorm3d)
@@ -33,3 +34,5 @@ __all__ = [
     "SampledBatchNorm2d", "SampledBatchNorm3d", "VirtualBatch", "convert", "dataset_stats", "freeze", "fuse", "keep_pages", "methods",
     "recalibrate", "report", "restore", "set_epoch", "set_seed", "set_step", "sync", "unfreeze", "__version__",
 ]
+
+_registration.register()
