@@ -142,11 +142,12 @@ def test_saved_tensors_of_another_size_or_type_are_an_error_not_a_stray_read():
 def test_nothing_is_kept_for_backward_where_there_will_be_none():
     x, weight, bias, residual = inputs((8, 3, 4, 5))
     arguments = (weight, bias, residual, "LS-1/4;least=1", KEY, EPS, "relu")
-    kept = ops.sampled_batch_norm([x.clone().requires_grad_()], *arguments)
+    kept = ops.sampled_batch_norm([x.clone().requires_grad_()], *arguments, lean=True)
     assert kept[2].numel() > 0 and kept[3].numel() > 0
+    assert ops.sampled_batch_norm([x.clone().requires_grad_()], *arguments)[2].numel() == 0  # x itself is kept
     with torch.no_grad():
         without_gradients = ops.sampled_batch_norm([x.clone().requires_grad_()], *arguments)
-    for outputs in (ops.sampled_batch_norm([x], *arguments), without_gradients, ops.sampled_batch_norm([x], *arguments, keep=False)):
+    for outputs in (ops.sampled_batch_norm([x], *arguments), without_gradients, ops.sampled_batch_norm([x], *arguments, lean=True)):
         assert torch.equal(outputs[0], kept[0]) and torch.equal(outputs[1], kept[1])
         assert outputs[2].numel() == outputs[3].numel() == 0
 
