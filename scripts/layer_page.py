@@ -3,6 +3,7 @@
 import math
 from html import escape
 
+import steps_page
 from page_parts import line, number, read_record, svg, table, text, where_measured
 
 RECORD = "results/layer.json"
@@ -88,18 +89,21 @@ def rivals_table(record, format):
     return table(["shape, fusion, norm", "torch", "torch.compile", "our exact BN", "oneDNN, its best format"], rows)
 
 
-def page(record):
+def page(record, first_sections):
     content = record.content
     compiled = "" if record.compiled else " (torch.compile was not measured)"
     parts = [f"""# How fast it is
 
-Written by `./run docs` from `{RECORD}`; do not edit. Ratios are medians over rounds in which all contenders take turns;
-above 1 we are faster.
+Written by `./run docs` from `results/`; do not edit. Ratios are medians over rounds in which all contenders take turns;
+above 1 we are faster. What users feel comes first: whole steps; then layers as in a network; then a layer alone.
 
-## Where this was measured
+{first_sections}
+## A layer alone
+
+The same tensors again and again, from `{RECORD}`: what fits into the cache stays there.
 
 {where_measured(content, f"{content['onednn']}{compiled}")}
-## Goals
+### Goals
 
 A goal takes the worse of FS-1/64 and LS-1/64 in every case and the geometric mean over the cases of its class. A tensor is
 large above 16 MiB. The limit is the faster of two plain loops that move the same bytes: a copy for forward, two tensors read
@@ -107,20 +111,20 @@ and one written for backward.
 """, goals_table(content["goals"]), """
 Those over both memory formats, in each alone:
 """, formats_table(content["goals_by_format"]), """
-## Against the limit
+### Against the limit
 
 BN+ReLU, time of the limit divided by ours: 1 is the price of a copy.
 """]
     for format in FORMATS:
-        parts += [f"### {format}\n", f"![{format}: each shape against the limit](performance/{format}.svg)\n",
+        parts += [f"#### {format}\n", f"![{format}: each shape against the limit](performance/{format}.svg)\n",
                   limit_table(record, format), ""]
-    parts += ["""## Against the rivals
+    parts += ["""### Against the rivals
 
 Forward and backward, the rival's time divided by ours; through autograd, but for oneDNN, which has none: there our operators
 are called below it.
 """]
     for format in FORMATS:
-        parts += [f"### {format}\n", rivals_table(record, format), ""]
+        parts += [f"#### {format}\n", rivals_table(record, format), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -166,4 +170,4 @@ def chart(record, format):
 def files(root):
     """Path -> content of everything that is generated."""
     record = Record(read_record(root, RECORD, f"./run bench layer --json {RECORD}"))
-    return {PAGE: page(record), **{f"{CHARTS}/{format}.svg": chart(record, format) for format in FORMATS}}
+    return {PAGE: page(record, steps_page.sections(root)), **{f"{CHARTS}/{format}.svg": chart(record, format) for format in FORMATS}}
