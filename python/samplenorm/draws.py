@@ -54,6 +54,8 @@ class Draws:
         if is_recomputed():
             return self._key_of_recomputed(x)
         key = self.draw_key
+        if torch._C._is_tracing():  # torch.jit.trace records the draw at hand, and runs the model again to check itself
+            return key
         if not torch.compiler.is_compiling() and _may_be_recomputed():
             if self._remembered is None or self._was_recomputed:  # backward is done with those before
                 self._remembered, self._was_recomputed = deque(maxlen=64), False
@@ -77,7 +79,6 @@ class Draws:
         raise RuntimeError(f"samplenorm: backward runs a forward again (activation checkpointing) whose input is {found} the last "
                            f"{len(remembered)} that this layer has seen, so that its sample is not known: call backward after each forward, use "
                            "preserve_rng_state=True and deterministic operators, or call samplenorm.set_epoch and leave out redraw=step")
-
 
     def _draws_alike(self, key: Tensor, other: Tensor) -> bool:
         return torch.equal(key, other) or (not self._always_counts_steps() and _epoch(key) == _epoch(other))

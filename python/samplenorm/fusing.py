@@ -57,7 +57,8 @@ def _plain_outputs(module: nn.Module, args: Any, outputs: Any) -> Any:
 
 
 def _watch_shards(model: nn.Module, args: Any) -> None:
-    """What leaves a module that `fully_shard` serves is plain, too: the parameters that a layer would read later are freed there."""
+    """What leaves a module that `fully_shard` or FullyShardedDataParallel serves is plain, too: the parameters that a layer would read later
+    are freed there."""
     if torch.compiler.is_compiling():
         return
     for module in _shards(model):
@@ -66,8 +67,12 @@ def _watch_shards(model: nn.Module, args: Any) -> None:
 
 
 def _shards(model: nn.Module) -> list[nn.Module]:
-    kind = getattr(sys.modules.get("torch.distributed.fsdp"), "FSDPModule", None)
-    return [module for module in model.modules() if isinstance(module, kind)] if kind is not None else []
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    if fsdp is None:
+        return []
+    found = [module for module in model.modules() if isinstance(module, (fsdp.FSDPModule, fsdp.FullyShardedDataParallel))]
+    # FullyShardedDataParallel frees parameters after the module that it has wrapped, and before its own hooks.
+    return [module.module if isinstance(module, fsdp.FullyShardedDataParallel) else module for module in found]
 
 
 @dataclass

@@ -22,6 +22,19 @@ _PLAIN = (Tensor, nn.Parameter)
 _NONE_RUNNING = (None, None, None, None, False)
 
 
+class _Buffer:
+    """A running statistic of a layer. Whoever reads it sees all calls of the layer: one that waits runs first."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, layer: Any, owner: Any = None) -> Any:
+        if layer is None:
+            return self
+        layer.count_waiting()
+        return nn.Module.__getattr__(layer, self.name)
+
+
 class BatchNorm(Draws, _BatchNorm):
     """Batch normalization with the statistics of a sample, for inputs of 2 to 5 dimensions.
 
@@ -49,6 +62,7 @@ class BatchNorm(Draws, _BatchNorm):
     last_run: tuple[bool, str, str] | None = None
     #: The last call, if it waits and its batch was not counted yet.
     _uncounted: "weakref.ref[WaitingCall] | None" = None
+    running_mean, running_var, num_batches_tracked = _Buffer(), _Buffer(), _Buffer()
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
@@ -104,8 +118,7 @@ class BatchNorm(Draws, _BatchNorm):
         name = self.activation if activation is None else name_of(activation)
         if isinstance(input, fx.Proxy):
             return self._traced(input, residual, activation)
-        if self._uncounted is not None and (earlier := self._uncounted()) is not None:
-            earlier.count()  # in the order of the calls
+        self.count_waiting()  # in the order of the calls
         if not self.training:
             whole = input if isinstance(input, Tensor) else torch.cat(list(input), 1)
             return _finish(_BatchNorm.forward(self, whole), residual, name)  # not a forward with an activation, as timm's
@@ -154,14 +167,27 @@ class BatchNorm(Draws, _BatchNorm):
 
     def running_statistics(self) -> tuple[Any, ...]:
         """What the operator moves, and how."""
-        if not self.track_running_stats or self.running_mean is None:
+        if not self.track_running_stats or (mean := self._buffer("running_mean")) is None:
             return _NONE_RUNNING
-        batches = self.num_batches_tracked
+        batches = self._buffer("num_batches_tracked")
         if batches is None:  # as in models that were saved before there was one
-            batches = torch.zeros((), dtype=torch.long, device=self.running_mean.device)
+            batches = torch.zeros((), dtype=torch.long, device=mean.device)
         # None, which torch.optim.swa_utils.update_bn sets for a while, is the mean of all batches.
         momentum = self.momentum if self._decay is None or self.momentum is None else self._decay
-        return self.running_mean, self.running_var, batches, momentum, self._first_is_batch
+        return mean, self._buffer("running_var"), batches, momentum, self._first_is_batch
+
+    def _buffer(self, name: str) -> Any:
+        """As it is, which is faster than `_Buffer`. A parametrized one is elsewhere."""
+        return self._buffers[name] if name in self._buffers else getattr(self, name)
+
+    def count_waiting(self) -> None:
+        """Runs the last call, if it waits, so that the running statistics are those of all calls."""
+        if self._uncounted is not None and (earlier := self._uncounted()) is not None:
+            earlier.count()
+
+    def _save_to_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self.count_waiting()
+        super()._save_to_state_dict(*args, **kwargs)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
@@ -170,6 +196,7 @@ class BatchNorm(Draws, _BatchNorm):
             self.change_draws(step=int(batches))
 
     def __getstate__(self) -> dict[str, Any]:
+        self.count_waiting()
         return {name: value for name, value in self.__dict__.items() if name != "_uncounted"}
 
     def _warn_of_virtual_rows(self) -> None:
@@ -195,6 +222,11 @@ class BatchNorm(Draws, _BatchNorm):
         given = {"residual": residual, "activation": activation}
         kwargs = {name: value for name, value in given.items() if value is not None}
         return input.tracer.create_proxy("call_module", input.tracer.path_of_module(self), (input,), kwargs)  # type: ignore[attr-defined]
+
+    def __prepare_scriptable__(self) -> Any:
+        """Is called by torch.jit.script, which would put what is returned here into the model for good."""
+        raise RuntimeError("samplenorm: torch.jit.script compiles torch's own layers only: call samplenorm.restore(model) first, which changes "
+                           "nothing in evaluation, or torch.jit.trace")
 
     def train(self, mode: bool = True) -> "BatchNorm":
         self.mode_when_unfrozen = mode

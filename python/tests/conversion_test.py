@@ -228,3 +228,16 @@ def test_layers_draw_by_their_number_in_the_model_after_set_seed():
     sn.set_seed(first, 1), sn.set_seed(second, 1)
     shape = (6, 4, 32, 32)
     assert first.flat[0].sample(shape) == second.flat[0].sample(shape) != first.flat[2].sample(shape)
+
+
+def test_torchscript_traces_a_model_and_says_what_to_do_to_script_it():
+    torch.manual_seed(0)
+    x = torch.randn(8, 3, 8, 8)
+    for training in (True, False):
+        model = sn.convert(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), "FS-1/4;redraw=step").train(training)
+        with pytest.raises(RuntimeError, match=r"torch.jit.script compiles torch's own layers only: call samplenorm.restore\(model\) first"):
+            torch.jit.script(model)
+        assert type(model[1]) is sn.BatchNorm2d
+        expected = copy.deepcopy(model)(x)
+        torch.testing.assert_close(torch.jit.trace(model, x)(x), expected)  # in training with the draw at hand
+    torch.testing.assert_close(torch.jit.script(sn.restore(model))(x), model(x))

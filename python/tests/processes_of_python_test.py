@@ -4,6 +4,8 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.nn.parallel import DistributedDataParallel
 
 import samplenorm as sn
@@ -97,9 +99,43 @@ def virtual_rows_differ_between_processes_and_nodes_chooses_who_has_them(rank, r
     assert sorted(len(rows) for rows in seen("VDN-2/128;nodes=1", sync=True)) == [0] * (ranks - 1) + [2]
 
 
+def fully_sharded_data_parallel_trains_as_one_process_does(rank, ranks):
+    """The weights of a norm at the end of a wrapped module are freed before the activation after it."""
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4))
+            self.bn = nn.BatchNorm2d(4)
+
+        def forward(self, x):
+            x = torch.relu(self.layers(x))
+            return torch.relu(self.bn(x) + x)
+
+    def losses(wrap, convert_first=True):
+        torch.manual_seed(0)
+        model = Model()
+        model = wrap(sn.convert(model, "LS-1/4;least=1")) if convert_first else sn.convert(wrap(model), "LS-1/4;least=1")
+        sn.set_seed(model, 0)
+        optimizer, found = torch.optim.SGD(model.parameters(), 0.1), []
+        for step in range(3):
+            optimizer.zero_grad()
+            found.append(model(batch(step).float()).square().mean())
+            found[-1].backward()
+            optimizer.step()
+        return torch.stack(found).detach(), sn.report(model)
+
+    expected, _ = losses(lambda model: model)
+    for kinds, fused in (((), 2), ((nn.Sequential,), 1), ((nn.BatchNorm2d, sn.BatchNorm2d), 0)):
+        for convert_first in (True, False):
+            actual, report = losses(lambda model: FullyShardedDataParallel(
+                model, auto_wrap_policy=ModuleWrapPolicy(set(kinds)), device_id=torch.device("cpu")), convert_first)
+            torch.testing.assert_close(actual, expected)
+            assert report.fused == fused, report
+
+
 CHECKS = [pooled_statistics_under_ddp_train_as_one_process_does, a_sync_batch_norm_of_torch_becomes_one_that_works_on_cpu_tensors,
           a_smaller_group_pools_over_its_own_processes, statistics_of_each_process_are_its_own_with_the_same_draws,
-          virtual_rows_differ_between_processes_and_nodes_chooses_who_has_them]
+          virtual_rows_differ_between_processes_and_nodes_chooses_who_has_them, fully_sharded_data_parallel_trains_as_one_process_does]
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
