@@ -23,13 +23,14 @@ struct Blocks {
 /// Blocks of points for channels last, of rows otherwise: enough for many threads, few enough to be added up quickly.
 /// The channels of a block of rows are divided among threads, too.
 inline Blocks sum_blocks(const Layout& in) {
-  constexpr int64_t kMostPointBlocks = 128, kMostRowBlocks = 32, kFewestPoints = 256;
+  constexpr int64_t kMostPointBlocks = 128, kMostRowBlocks = 32, kFewestElements = 1 << 16;
   if (!is_channels_last(in)) {
     const int64_t count = std::clamp<int64_t>(256 / in.channels, 1, kMostRowBlocks);
     return {in.rows, (in.rows + count - 1) / count};
   }
   const int64_t points = in.rows * in.points();
-  return {points, std::max(kFewestPoints, (points + kMostPointBlocks - 1) / kMostPointBlocks)};
+  const int64_t fewest = std::clamp<int64_t>(kFewestElements / in.channels, 16, 256);
+  return {points, std::max(fewest, (points + kMostPointBlocks - 1) / kMostPointBlocks)};
 }
 
 /// Blocks of a sample's points.

@@ -84,9 +84,11 @@ void sum_points(const Layout& in, const T* x, const MomentsPart& part, SampleCop
     const int64_t count = HWY_MIN(kPointsTogether, part.end - i);
     const T* points[kPointsTogether];
     for (int64_t j = 0; j < count; ++j) points[j] = x + part.points[i + j] * step;
-    if (part.points.numbers) {  // they lie apart: the next ones are asked for ahead
+    if (part.points
+            .numbers) {  // they lie apart: the begins of the next ones are asked for; the processor finds the rest
+      const int64_t asked = HWY_MIN(end, first + 8 * kLineElements<T>);
       for (int64_t j = i + kPointsTogether; j < HWY_MIN(i + 2 * kPointsTogether, part.end); ++j)
-        for (int64_t c = first; c < end; c += kLineElements<T>) hwy::Prefetch(x + part.points[j] * step + c);
+        for (int64_t c = first; c < asked; c += kLineElements<T>) hwy::Prefetch(x + part.points[j] * step + c);
     }
     const int64_t left = sum_vectors(points, count, shifts, first, end, part.sum, part.sum_of_squares);
     for_lanes(full, left, end, [&]<class D>(D d, int64_t c) HWY_ATTR {
