@@ -1,23 +1,24 @@
-"""docs/python-results.md, from results/python.json and results/python-families.json."""
+"""docs/python-results.md, from results/python.json and results/python-families.json, and the table of models in docs/python.md."""
 
-from page_parts import number, read_record, table, where_measured
+from page_parts import read_record, table, where_measured
+from steps_page import steps_table
 
 BENCH = "results/python.json"
 FAMILIES = "results/python-families.json"
 PAGE = "docs/python-results.md"
+TUTORIAL = "docs/python.md"
+BEGIN, END = "<!-- families: begin -->\n", "<!-- families: end -->\n"
 
 
 def page(content, families):
-    rows = [[row["contender"], f"{row['milliseconds']:.0f}", number(row["speed"])] for row in content["results"]]
     return f"""# What converting a network in Python gives
 
 Written by `./run docs` from `{BENCH}` and `{FAMILIES}`; do not edit. [The tutorial](python.md) explains the words.
 
-A training step (forward, backward, SGD) of {content["model"]} with {content["batch"]} images of {content["side"]} x {content["side"]}, channels_last. The contenders take turns, {content["rounds"]}
-rounds; speeds are medians of the ratio to the original's eager step of the same round. Exact contenders gave the original's loss first. Pages
-stay with the process for all of them.
+Training steps (forward, backward, SGD), channels_last: speeds to the original network, medians with 95 % intervals. What the columns mean, the time
+inside the norms, memory and goals are on [the page of performance](performance.md#whole-training-steps).
 
-{table(["network", "ms", "speed to the original"], rows)}
+{steps_table(content)}
 
 {where_measured(content).rstrip()}
 
@@ -58,7 +59,27 @@ def alone(row):
     return ", ".join(parts) or "–"
 
 
+def short_table(content):
+    rows = content["families"]
+    lines = [[row["family"], *(str(row[key]) for key in ("norms", "activation", "residual", "both")), f"{row['share']:.0%}"] for row in rows]
+    fewer = "; ".join(f"{row['family']}: {row['reason']}" for row in rows if row["reason"])
+    return f"""{table(["family", "norms", "with an activation", "with a residual", "with both", "share"], lines)}
+
+Less than 95 %: {fewer}."""
+
+
+def tutorial(root, families):
+    """The page as it is, with the table between its two lines."""
+    path = root / TUTORIAL
+    text = path.read_text() if path.exists() else ""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"write_docs.py: {TUTORIAL} needs the lines {BEGIN.strip()} and {END.strip()}, between which a table goes")
+    return f"{before}{begin}\n{short_table(families)}\n\n{end}{after}"
+
+
 def files(root):
     """Path -> content of everything that is generated."""
     families = read_record(root, FAMILIES, "scripts/families.py")
-    return {PAGE: page(read_record(root, BENCH, f"./run bench python --json {BENCH}"), families)}
+    return {PAGE: page(read_record(root, BENCH, f"./run bench python --json {BENCH}"), families), TUTORIAL: tutorial(root, families)}

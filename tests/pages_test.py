@@ -14,6 +14,7 @@ SOURCE = pathlib.Path(os.environ["SAMPLENORM_SOURCE"])
 LAYER_CHARTS = ["docs/performance/channels_last.svg", "docs/performance/contiguous.svg"]
 CURVES = ["docs/training/loss.svg", "docs/training/accuracy.svg"]
 GENERATED = ["docs/performance.md", "docs/training-results.md", "docs/processes-results.md", "docs/python-results.md", *LAYER_CHARTS, *CURVES]
+TUTORIAL = "docs/python.md"  # a generated table in a page that is written by hand
 
 
 def generate(root, *options):
@@ -25,7 +26,7 @@ def generate(root, *options):
 @pytest.fixture
 def copy(tmp_path):
     shutil.copytree(SOURCE / "results", tmp_path / "results")
-    for name in GENERATED:
+    for name in [*GENERATED, TUTORIAL]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(SOURCE / name, tmp_path / name)
     return tmp_path
@@ -47,6 +48,21 @@ def test_a_file_that_was_edited_is_named_and_written_anew(copy, name):
     assert (copy / name).read_text() == "edited"
     assert generate(copy) == (0, "")
     assert generate(copy, "--check") == (0, "")
+
+
+def test_the_table_in_the_tutorial_is_written_anew_and_the_rest_stays(copy):
+    path, whole = copy / TUTORIAL, (SOURCE / TUTORIAL).read_text()
+    families = json.loads((SOURCE / "results/python-families.json").read_text())["families"]
+    assert all(f"| {row['family']} | {row['norms']} |" in whole for row in families)
+    before, rest = whole.split("<!-- families: begin -->\n")
+    after = rest.split("<!-- families: end -->\n")[1]
+    path.write_text(f"{before}<!-- families: begin -->\nedited\n<!-- families: end -->\n{after}")
+    status, errors = generate(copy, "--check")
+    assert status == 1 and TUTORIAL in errors
+    assert generate(copy) == (0, "") and path.read_text() == whole
+    path.write_text("without the lines")
+    status, errors = generate(copy)
+    assert status == 1 and "families: begin" in errors and errors.count("\n") == 1 and path.read_text() == "without the lines"
 
 
 @pytest.mark.parametrize("name", ["results/layer.json", "results/step.json", "results/processes.json"])
