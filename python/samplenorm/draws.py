@@ -29,7 +29,7 @@ class Draws:
     _remembered: deque[tuple[Tensor, Tensor]] | None
 
     def begin_draws(self) -> None:
-        self.draw_key = torch.tensor([0, next(_layers), UNTOLD, 0], dtype=torch.long, device="cpu")
+        self.draw_key = _key([0, next(_layers), UNTOLD, 0])
         self._counts_steps = True
         self._remembered, self._was_recomputed = None, False
 
@@ -44,7 +44,7 @@ class Draws:
                 raise ValueError(f"samplenorm: expected {name} from 0 to 2**63 - 1, got {number}")
             numbers[("seed", "layer", "epoch", "step").index(name)] = number
         self._counts_steps = numbers[EPOCH] == UNTOLD or self._always_counts_steps()
-        self.draw_key = torch.tensor(numbers, dtype=torch.long, device="cpu")
+        self.draw_key = _key(numbers)
 
     def _always_counts_steps(self) -> bool:
         return True
@@ -54,15 +54,20 @@ class Draws:
         if is_recomputed():
             return self._key_of_recomputed(x)
         key = self.draw_key
-        if torch._C._is_tracing():  # torch.jit.trace records the draw at hand, and runs the model again to check itself
+        is_compiled = torch.compiler.is_compiling()
+        if not is_compiled and torch._C._is_tracing():  # torch.jit.trace records the draw at hand
             return key
-        if not torch.compiler.is_compiling() and _may_be_recomputed():
+        if not is_compiled and key.is_inference():  # from a compiled forward in inference mode
+            key = _key(key.tolist())
+        if not is_compiled and _may_be_recomputed():
             if self._remembered is None or self._was_recomputed:  # backward is done with those before
                 self._remembered, self._was_recomputed = deque(maxlen=64), False
             self._remembered.append((_some_values(x), key))
         if self._counts_steps:
-            if torch.compiler.is_compiling():
+            if is_compiled:
                 self.draw_key = torch.add(key, _ONE_STEP)
+            elif torch.is_inference_mode_enabled():
+                self.draw_key = _key((key + _ONE_STEP).tolist())
             else:
                 self.__dict__["draw_key"] = torch.add(key, _ONE_STEP)  # past Module.__setattr__, which takes its time
         return key
@@ -82,6 +87,12 @@ class Draws:
 
     def _draws_alike(self, key: Tensor, other: Tensor) -> bool:
         return torch.equal(key, other) or (not self._always_counts_steps() and _epoch(key) == _epoch(other))
+
+
+def _key(numbers: list[int]) -> Tensor:
+    """One that later forwards can save for backward, even if it is made in inference mode."""
+    with torch.inference_mode(False):
+        return torch.tensor(numbers, dtype=torch.long, device="cpu")
 
 
 def _epoch(key: Tensor) -> int:

@@ -347,3 +347,14 @@ def test_the_smaller_operators_pass_torchs_operator_check():
     torch.library.opcheck(ops.virtual_rows.default, ([2, 3, 8, 8], mean, std, root, key, 0))
     torch.library.opcheck(ops.statistics_of_batches.default, (torch.randn(4, 3), torch.rand(4, 3)))
     torch.library.opcheck(ops.root_of_spectrum.default, (torch.eye(3, dtype=torch.complex128).expand(8, 8, 3, 3),))
+
+
+def test_a_compiled_training_forward_in_inference_mode_does_not_disturb_training_that_is_not_compiled():
+    """Dynamo cannot ask whether inference mode is on: the compiled model itself cannot go on training after such a forward."""
+    model = sn.convert(nn.Sequential(nn.BatchNorm2d(4), nn.ReLU()), "FS-1/4;redraw=step")
+    compiled, x = torch.compile(model, backend="aot_eager"), torch.randn(6, 4, 8, 8)
+    with torch.inference_mode():
+        compiled(x)
+    model(x).sum().backward()
+    compiled(x).sum().backward()
+    assert model[0].num_batches_tracked == 3 and not model[0].draw_key.is_inference()

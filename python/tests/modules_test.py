@@ -310,3 +310,17 @@ def test_frozen_layers_keep_their_statistics_whatever_train_says():
     assert model[1].weight.requires_grad and not model[1].bias.requires_grad
     with pytest.raises(ValueError, match="samplenorm.freeze: expected a model with layers of samplenorm"):
         sn.freeze(nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize("spec", ["BN", "FS-1/4;redraw=step"])
+def test_what_is_done_in_inference_mode_does_not_disturb_training(spec):
+    with torch.inference_mode():
+        model = sn.convert(nn.Sequential(nn.BatchNorm2d(4)), spec)
+        model.load_state_dict(nn.Sequential(nn.BatchNorm2d(4)).state_dict())
+    model = sn.convert(nn.Sequential(nn.BatchNorm2d(4)), spec)
+    x = torch.randn(6, 4, 8, 8)
+    with torch.inference_mode():
+        sn.set_epoch(model, 1)
+        model(x)  # a training forward, which counts
+    model(x).sum().backward()
+    assert model[0].num_batches_tracked == 2 and not model[0].draw_key.is_inference()
