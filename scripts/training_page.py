@@ -89,7 +89,7 @@ medians over the rounds, above 1 is faster. "python" is the same network written
 
 The rows with the name of a malloc are our BN in a process that uses it: glibc's as it is, which gives large tensors back to the system
 at every step; glibc's with its thresholds raised; jemalloc and mimalloc as Debian has them. The plain rows, and every program of
-ours, have our own allocator for large tensors on top of the second (`app/cli/allocator.cc`).
+ours, have our own allocator for large tensors on top of the second (`lib/nn/keep_pages.cc`).
 
 {where_measured(step)}
 """.rstrip() + "\n"
