@@ -1,13 +1,13 @@
 #include "samplenorm/memory.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <torch/library.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -36,18 +36,16 @@ class KeepingAllocator final : public c10::Allocator {
   void keep(bool wanted) {
     const std::lock_guard lock(mutex_);
     most_kept_bytes_ = wanted ? kMostKept : 0;
-    if (wanted) return;
-    for (const auto& [bytes, places] : free_)
-      for (void* place : places) {
-        std::free(blocks_.at(place).begin);
-        blocks_.erase(place);
-      }
-    free_.clear();
-    kept_bytes_ = 0;
+    if (!wanted) free_kept();
   }
 
   static KeepingAllocator& instance() {
-    static auto* allocator = new KeepingAllocator;  // never destroyed: tensors may outlive everything
+    static auto* allocator = [] {
+      // A child that is forked while another thread allocates must not find the lock taken for ever.
+      pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                     [] { instance().mutex_.unlock(); });
+      return new KeepingAllocator;  // never destroyed: tensors may outlive everything
+    }();
     return *allocator;
   }
 
@@ -65,18 +63,31 @@ class KeepingAllocator final : public c10::Allocator {
   static size_t alignment(size_t bytes) { return bytes >= kHugePage ? kHugePage : kPage; }
   static size_t rounded(size_t bytes) { return (bytes + alignment(bytes) - 1) / alignment(bytes) * alignment(bytes); }
 
+  void free_kept() {
+    for (const auto& [bytes, places] : free_)
+      for (void* place : places) {
+        std::free(blocks_.at(place).begin);
+        blocks_.erase(place);
+      }
+    free_.clear();
+    kept_bytes_ = 0;
+  }
+
   void* take(size_t bytes) {
     const std::lock_guard lock(mutex_);
-    std::vector<void*>& free = free_[bytes];
-    if (!free.empty()) {
-      void* place = free.back();
-      free.pop_back();
+    if (std::vector<void*>& places = free_[bytes]; !places.empty()) {
+      void* place = places.back();
+      places.pop_back();
       kept_bytes_ -= bytes;
       return place;
     }
     const size_t with_colour = rounded(bytes + kColours * kColourBytes);
     auto* begin = static_cast<char*>(std::aligned_alloc(alignment(bytes), with_colour));
-    if (!begin) throw std::bad_alloc();
+    if (!begin) {  // what is kept may be what is missing
+      free_kept();
+      begin = static_cast<char*>(std::aligned_alloc(alignment(bytes), with_colour));
+    }
+    TORCH_CHECK(begin, "samplenorm: not enough memory for a tensor of ", bytes, " bytes on the CPU");
 #ifdef MADV_HUGEPAGE
     if (bytes >= kHugePage) madvise(begin, with_colour, MADV_HUGEPAGE);
 #endif
@@ -133,6 +144,8 @@ void let_malloc_keep([[maybe_unused]] bool keep) {
 }  // namespace
 
 void keep_pages(Pages pages) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   static Pages now = Pages::kReturned;
   static c10::Allocator* const before = c10::GetCPUAllocator();
   const bool tensors = pages == Pages::kKept;

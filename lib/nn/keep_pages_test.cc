@@ -2,9 +2,14 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <string>
+#include <thread>
 
 namespace samplenorm {
 namespace {
@@ -40,6 +45,37 @@ TEST(KeepPages, ServesConvolutionsForwardAndBackward) {
   const auto x = torch::randn({8, 16, 32, 32}).contiguous(torch::MemoryFormat::ChannelsLast).requires_grad_();
   conv(x).sum().backward();
   EXPECT_TRUE(x.grad().isfinite().all().item<bool>());
+}
+
+TEST(KeepPages, TellsHowMuchMemoryIsMissing) {
+  kept();
+  try {
+    torch::empty({int64_t{1} << 50});
+    FAIL();
+  } catch (const c10::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("4503599627370496 bytes"), std::string::npos) << error.what();
+  }
+}
+
+TEST(KeepPages, ServesAChildThatIsForkedWhileAnotherThreadAllocates) {
+  c10::Allocator& allocator = kept();
+  std::atomic<bool> goes_on = true;
+  std::thread other([&] {
+    while (goes_on) allocator.allocate(kLarge);
+  });
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);  // where the lock is taken
+      allocator.allocate(kLarge);
+      _exit(0);
+    }
+    int status = 1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "fork " << i;
+  }
+  goes_on = false;
+  other.join();
 }
 
 TEST(KeepPages, CanBeUndoneAndDoneAgainWhileTensorsLive) {
