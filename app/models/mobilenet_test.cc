@@ -20,7 +20,7 @@ void spread_activations(Network& network) {
   torch::manual_seed(3);
   for (auto& parameter : network.named_parameters()) {
     if (parameter.value().dim() != 1 || parameter.key().starts_with("classifier")) continue;
-    parameter.value().uniform_(1, 5);
+    torch::nn::init::uniform_(parameter.value(), 1, 5);
   }
 }
 

@@ -18,7 +18,7 @@ TEST(Outputs, AreWrittenForPython) {
   const torch::NoGradGuard no_gradients;
   // Weights and biases in the norms that make activations cut off at both ends.
   for (auto& parameter : network->named_parameters())
-    if (parameter.value().dim() == 1) parameter.value().uniform_(0.5, 4);
+    if (parameter.value().dim() == 1) torch::nn::init::uniform_(parameter.value(), 0.5, 4);
   const auto x = testing::images(4, 64).to(torch::kFloat64);
   c10::Dict<std::string, torch::Tensor> file;
   file.insert("images", x);
