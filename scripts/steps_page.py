@@ -1,8 +1,9 @@
-"""The first sections of docs/performance.md: whole training steps (results/python.json), and layers in a ring (results/layer-ring.json)."""
+"""The first sections of docs/performance.md: whole training steps (results/python.json), layers in a ring (results/layer-ring.json), and what
+`least` costs (results/least.json)."""
 
 from page_parts import number, read_record, table, where_measured
 
-STEPS, RING = "results/python.json", "results/layer-ring.json"
+STEPS, RING, LEAST = "results/python.json", "results/layer-ring.json", "results/least.json"
 NAMES = {"mobilenetv2": "MobileNetV2", "efficientnet_b0": "EfficientNet-B0", "densenet121": "DenseNet-121", "resnet50": "ResNet-50",
          "resnet56": "ResNet-56"}
 
@@ -116,7 +117,26 @@ reverse, everybody in the same regime. The rival's time divided by ours, through
 """
 
 
+def least_section(content):
+    """All norms of a network, each layer timed alone."""
+    milliseconds = {norm: sum(1e3 * layer["count"] * layer["norms"][norm]["both"]["median"] for layer in content["layers"])
+                    for norm in content["layers"][0]["norms"]}
+    fewest = milliseconds["LS-1/64;least=2"]
+    order = ["torch", "BN", *sorted((norm for norm in milliseconds if norm.startswith("LS")), key=milliseconds.get)]
+    rows = [[f"`{norm}`", f"{milliseconds[norm]:.1f}", number(milliseconds[norm] / fewest)] for norm in order]
+    return f"""## What `least` costs
+
+All norms of {NAMES[content["model"]]} with {content["batch"]} images of {content["side"]} x {content["side"]}, forward and backward, activation and residual fused, every layer timed alone; `LS-1/64` has `least=1024`. What it
+gives is in [the paper, reproduced](paper.md).
+
+{table(["norm", "ms", "to the ratio alone"], rows)}
+
+{where_measured(content).rstrip()}
+"""
+
+
 def sections(root):
     steps = read_record(root, STEPS, f"./run bench python --json {STEPS}")
     ring = read_record(root, RING, f"./run bench layer --ring --json {RING}")
-    return steps_section(steps) + "\n" + ring_section(ring)
+    least = read_record(root, LEAST, f"samplenorm profile --model resnet50 --json {LEAST}")
+    return "\n".join([steps_section(steps), ring_section(ring), least_section(least)])
