@@ -20,6 +20,11 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 }
 
 
+def names() -> list[str]:
+    """Those that can be fused, without their parameters."""
+    return list(_FUNCTIONS)
+
+
 def leaky_relu(slope: float) -> str:
     return f"leaky_relu({float(slope)!r})"
 
