@@ -21,7 +21,7 @@ SHAPES = [(32, 64, 112, 112), (32, 64, 56, 56), (32, 256, 56, 56), (32, 512, 28,
 FORMATS = ("channels_last", "contiguous")
 FUSIONS = ("BN", "BN+ReLU", "BN+add+ReLU")
 NORMS = ("FS-1/64", "LS-1/64")
-EPS, MOMENTUM, KEY = 1e-5, 0.1, torch.tensor([1, 0, 0, 0])
+EPS, MOMENTUM, KEY = 1e-5, 0.1, [1, 0, 0, 0]
 TOLERANCE = 1e-3
 LIBRARY = pathlib.Path(__file__).resolve().parent.parent / "build/release/lib/libsamplenorm.so"
 
@@ -120,10 +120,11 @@ def torch_norm(torch, channels, fusion):
 
 def our_norm(torch, channels, fusion, spec):
     running_mean, running_var, batches = torch.zeros(channels), torch.ones(channels), torch.tensor(0)
+    key = torch.tensor(KEY)
 
     def forward(x, weight, bias, residual):
         activation = "relu" if "ReLU" in fusion else "identity"
-        return torch.ops.samplenorm.sampled_batch_norm([x], weight, bias, residual, spec, KEY, EPS, activation, False, "", 0, 1, False,
+        return torch.ops.samplenorm.sampled_batch_norm([x], weight, bias, residual, spec, key, EPS, activation, False, "", 0, 1, False,
                                                        running_mean, running_var, batches, MOMENTUM, False)[0]
 
     return forward
