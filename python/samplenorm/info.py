@@ -5,7 +5,6 @@
 
 import argparse
 import importlib.metadata
-import importlib.util
 import json
 import os
 import platform
@@ -15,6 +14,7 @@ import torch
 
 import samplenorm
 from samplenorm.activations import IDENTITY, PIECEWISE_LINEAR, names
+from samplenorm.kernels.registration import gpus_run_triton
 
 
 def _version(package: str) -> str | None:
@@ -25,11 +25,8 @@ def _version(package: str) -> str | None:
 
 
 def _kernels_by_device() -> dict[str, str]:
-    """As samplenorm.kernels.registration chooses them."""
-    chosen = os.environ.get("SAMPLENORM_KERNELS", "")
-    has_triton = importlib.util.find_spec("triton") is not None
-    on_gpus = "Triton" if has_triton and chosen != "aten" else "ATen calls (slower)"
-    kernels = {"cpu": "Triton's interpreter (for tests)" if chosen == "triton" else "samplenorm"}
+    on_gpus = "Triton" if gpus_run_triton() else "ATen calls (slower)"
+    kernels = {"cpu": "Triton's interpreter (for tests)" if os.environ.get("SAMPLENORM_KERNELS") == "triton" else "samplenorm"}
     for kind, device in (("cuda", torch.cuda), ("xpu", torch.xpu)):
         for index in range(device.device_count()):
             kernels[f"{kind}:{index}, {device.get_device_name(index)}"] = on_gpus

@@ -17,6 +17,10 @@ _log = logging.getLogger("samplenorm")
 _library: torch.library.Library | None = None
 
 
+def gpus_run_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None and os.environ.get("SAMPLENORM_KERNELS") != "aten"
+
+
 def register() -> None:
     """Does so once, and nothing where there is no triton: other devices than the CPU then run by ATen calls."""
     global _library
@@ -31,7 +35,7 @@ def register() -> None:
     if chosen == "triton" and os.environ.get("TRITON_INTERPRET") != "1":
         raise ImportError("samplenorm: SAMPLENORM_KERNELS=triton sends tensors on the CPU through Triton's interpreter: set TRITON_INTERPRET=1, too")
     _library = torch.library.Library("samplenorm", "IMPL")
-    if not has_triton or chosen == "aten":
+    if not gpus_run_triton():
         _log.info("samplenorm: %s: GPUs run plain ATen calls, which are slower",
                   "SAMPLENORM_KERNELS=aten" if has_triton else "triton is not installed")
         _library.impl("moments", aten.moments, "CUDA")
